@@ -1,0 +1,84 @@
+"""bridgeval: any recommender toolkit's output in, any toolkit's numbers out, from one engine.
+
+>>> import bridgeval
+>>> report = bridgeval.evaluate({"ann": ["tea", "rum"]}, {"ann": ["rum"]}, metrics=["Recall@1,2", "MRR@2"])
+>>> report.values
+{'Recall@1': 0.0, 'Recall@2': 1.0, 'MRR@2': 0.5}
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bridgeval import errors, metrics, testing
+    from bridgeval.convention import Convention, entry
+    from bridgeval.engine.bases import ListMetric, RowMetric, Slate
+    from bridgeval.engine.blocks import Block, Blocks
+    from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
+    from bridgeval.engine.summary import Result
+    from bridgeval.evaluate import evaluate
+    from bridgeval.hookspecs import hookimpl
+    from bridgeval.report import Report
+    from bridgeval.spec import parse
+
+__version__ = "0.1.0"
+
+# The public names, and where each lives. They are imported when first used, so that `import bridgeval` is quick.
+_HOMES = {
+    "Block": "bridgeval.engine.blocks",
+    "Blocks": "bridgeval.engine.blocks",
+    "Convention": "bridgeval.convention",
+    "ListMetric": "bridgeval.engine.bases",
+    "Metric": "bridgeval.engine.metric",
+    "Report": "bridgeval.report",
+    "Result": "bridgeval.engine.summary",
+    "RowMetric": "bridgeval.engine.bases",
+    "Slate": "bridgeval.engine.bases",
+    "TopKMetric": "bridgeval.engine.metric",
+    "UserMetric": "bridgeval.engine.metric",
+    "entry": "bridgeval.convention",
+    "errors": "",
+    "evaluate": "bridgeval.evaluate",
+    "hookimpl": "bridgeval.hookspecs",
+    "metrics": "",
+    "parse": "bridgeval.spec",
+    "testing": "",
+}
+
+__all__ = [
+    "Block",
+    "Blocks",
+    "Convention",
+    "ListMetric",
+    "Metric",
+    "Report",
+    "Result",
+    "RowMetric",
+    "Slate",
+    "TopKMetric",
+    "UserMetric",
+    "entry",
+    "errors",
+    "evaluate",
+    "hookimpl",
+    "metrics",
+    "parse",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bridgeval' has no attribute {name!r}")
+    home = _HOMES[name]
+    if not home:
+        return importlib.import_module(f"bridgeval.{name}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""Ids, Rows, Slates, ranking, Batch, Context: from objects to dense rectangles."""

@@ -1,0 +1,235 @@
+"""Ids of users and items: integers or strings, kept exact, encoded once to dense codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bridgeval.errors import BadValueError, MisalignedError
+
+Codes = npt.NDArray[np.int32]
+
+# A lookup table is used for integer ids while it stays this small, or small beside the column.
+TABLE_ENTRIES = 1 << 22
+TABLE_ENTRIES_PER_ROW = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """A column of ids.
+
+    Attributes:
+        values: `int64` numpy array, or Arrow `large_string` array.
+
+    >>> Ids.of(["b", "a"]).tolist()
+    ['b', 'a']
+    >>> Ids.of([3, 1]).take(np.array([1, 1])).tolist()
+    [1, 1]
+    """
+
+    values: npt.NDArray[np.int64] | pa.LargeStringArray
+
+    @staticmethod
+    def of(column: Any, what: str = "id") -> Ids:
+        """Takes an Arrow array, a numpy array or a sequence; refuses nulls, floats, booleans and mixtures.
+
+        Args:
+            column: the ids.
+            what: how the column is called in messages, e.g. "user id".
+        """
+        if isinstance(column, Ids):
+            return column
+        array = _as_arrow(column, what)
+        if array.null_count:
+            where = np.flatnonzero(pc.is_null(array).to_numpy(zero_copy_only=False))[:3]
+            raise BadValueError(
+                f"{array.null_count} {what}(s) are missing (null)",
+                f"first at rows {', '.join(map(str, where))}",
+                "drop these rows or give them an id",
+            )
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            return Ids.of(array.dictionary_decode(), what)
+        if pa.types.is_integer(kind):
+            return Ids(_as_int64(array, what))
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            return Ids(array.cast(pa.large_string()))
+        raise BadValueError(
+            f"{what}s must be integers or strings",
+            f"a column of type {kind}, such as {_examples(array)}",
+            _type_hint(kind),
+        )
+
+    @staticmethod
+    def empty_like(other: Ids) -> Ids:
+        return other.take(np.zeros(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_integer(self) -> bool:
+        return isinstance(self.values, np.ndarray)
+
+    @property
+    def kind(self) -> str:
+        return "integer" if self.is_integer else "string"
+
+    def take(self, positions: npt.NDArray[Any]) -> Ids:
+        if self.is_integer:
+            return Ids(self.values[positions])
+        return Ids(self.values.take(pa.array(positions)))
+
+    def slice(self, start: int, stop: int) -> Ids:
+        return Ids(self.values[start:stop])
+
+    def tolist(self) -> list[Any]:
+        """The ids as Python ints or strings, as they came."""
+        return self.values.tolist() if self.is_integer else self.values.to_pylist()
+
+    def to_arrow(self) -> pa.Array:
+        return pa.array(self.values) if self.is_integer else self.values
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """`int64`, or an array of Python strings."""
+        return self.values if self.is_integer else self.values.to_numpy(zero_copy_only=False)
+
+    def positions_in(self, vocabulary: Ids) -> npt.NDArray[np.int64]:
+        """Where each id stands in a sorted vocabulary without repeats; -1 where it does not.
+
+        >>> Ids.of(["c", "x"]).positions_in(Ids.of(["a", "c"])).tolist()
+        [1, -1]
+        """
+        if not len(vocabulary) or not len(self):
+            return np.full(len(self), -1, dtype=np.int64)
+        same_kind(vocabulary, self, "ids")
+        if self.is_integer:
+            return vocabulary._searcher(self.values)
+        found = pc.index_in(self.values, value_set=vocabulary.values)
+        return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        return int(self.values.min()), int(self.values.max())
+
+    def _searcher(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        low, high = self._span
+        if high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * len(self)):
+            table = np.full(high - low + 2, -1, dtype=np.int64)
+            table[self.values - low] = np.arange(len(self))
+            inside = (wanted >= low) & (wanted <= high)
+            return table[np.where(inside, wanted - low, -1)]
+        at = np.searchsorted(self.values, wanted)
+        at[at == len(self)] = 0
+        return np.where(self.values[at] == wanted, at, -1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Ids, (self.values,))
+
+
+def same_kind(first: Ids, second: Ids, what: str) -> None:
+    """Raises unless both are integers or both are strings; an empty column fits everything."""
+    if len(first) and len(second) and first.is_integer != second.is_integer:
+        raise MisalignedError(
+            f"{what} are {first.kind}s on one side and {second.kind}s on the other, so nothing can match",
+            f"{first.slice(0, 3).tolist()} against {second.slice(0, 3).tolist()}",
+            "convert one side, e.g. frame['user_id'] = frame['user_id'].astype(str)",
+        )
+
+
+def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]:
+    """One sorted vocabulary for all columns, and each column's codes in it.
+
+    Codes are ordered as the ids are (integers by value, strings by code point), so that "item id descending"
+    is "code descending".
+
+    >>> vocabulary, codes = encode([Ids.of([30, 10]), Ids.of([20])])
+    >>> vocabulary.tolist(), [c.tolist() for c in codes]
+    ([10, 20, 30], [[2, 0], [1]])
+    """
+    filled = [c for c in columns if len(c)]
+    for other in filled[1:]:
+        same_kind(filled[0], other, what)
+    if not filled:
+        return columns[0], [np.zeros(0, dtype=np.int32) for _ in columns]
+    if filled[0].is_integer:
+        return _encode_integers([c.values if len(c) else np.zeros(0, dtype=np.int64) for c in columns])
+    return _encode_strings([c.values if len(c) else pa.array([], pa.large_string()) for c in columns])
+
+
+def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
+    filled = [c for c in columns if len(c)]
+    low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
+    rows = sum(map(len, filled))
+    if high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * rows):
+        start = 0 if 0 <= low < TABLE_ENTRIES else low
+        shifted = [c if start == 0 else c - start for c in columns]
+        present = np.zeros(high - start + 1, dtype=bool)
+        for column in shifted:
+            present[column] = True
+        code_of = np.cumsum(present, dtype=np.int32)
+        code_of -= 1
+        return Ids(np.flatnonzero(present) + start), [code_of[c] for c in shifted]
+    vocabulary = np.unique(np.concatenate(filled))
+    return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
+
+
+def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[Codes]]:
+    coded = [c.dictionary_encode() for c in columns]
+    distinct = pc.unique(pa.concat_arrays([c.dictionary for c in coded]))
+    vocabulary = distinct.take(pc.sort_indices(distinct))
+    codes = []
+    for column in coded:
+        code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
+        codes.append(code_of.astype(np.int32)[column.indices.to_numpy(zero_copy_only=False)])
+    return Ids(vocabulary), codes
+
+
+def _as_arrow(column: Any, what: str) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        if pa.types.is_dictionary(column.type):
+            column = column.unify_dictionaries()
+        return column.combine_chunks()
+    if isinstance(column, pa.Array):
+        return column
+    if hasattr(column, "numpy") and hasattr(column, "detach"):
+        column = column.detach().cpu().numpy()
+    try:
+        return pa.array(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        kinds = sorted({type(value).__name__ for value in column})
+        raise BadValueError(
+            f"{what}s must all be integers or all be strings",
+            f"values of type {', '.join(kinds)}",
+            "convert them to one type, e.g. [str(value) for value in ids]",
+        ) from error
+
+
+def _as_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
+    if pa.types.is_uint64(array.type):
+        largest = pc.max(array).as_py() or 0
+        if largest >= 1 << 63:
+            raise BadValueError(
+                f"{what}s must fit in 64 bits with a sign", f"{largest}", "convert them to strings"
+            )
+    values = array.to_numpy(zero_copy_only=False)
+    return values if values.dtype == np.int64 else values.astype(np.int64)
+
+
+def _examples(array: pa.Array) -> str:
+    return ", ".join(str(value) for value in array.slice(0, 3).to_pylist())
+
+
+def _type_hint(kind: pa.DataType) -> str:
+    if pa.types.is_floating(kind):
+        return "floats are not exact as ids; convert with .astype('int64') or .astype(str)"
+    return "convert the column with .astype(str)"

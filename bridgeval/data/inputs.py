@@ -1,0 +1,194 @@
+"""Inputs: all that one evaluation was given, as Rows and Tables; from them the Slates and the Context are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bridgeval.data.context import Context, Table
+from bridgeval.data.ids import Ids, encode
+from bridgeval.data.rows import Rows, rows_of
+from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
+from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
+from bridgeval.data.needs import Needs
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Recommendations and relevance, and what may stand beside them.
+
+    Attributes:
+        history: training interactions.
+        baseline: another system's lists.
+        prev_scores: scores of the previous policy, by (user, item) or by item.
+        users: who counts under users="given".
+    """
+
+    recommendations: Rows
+    relevance: Rows
+    history: Rows | None = None
+    baseline: Rows | None = None
+    prev_scores: Rows | None = None
+    catalogue: Ids | None = None
+    item_groups: Table | None = None
+    user_groups: Table | None = None
+    item_features: Table | None = None
+    users: Ids | None = None
+
+    @staticmethod
+    def of(
+        recommendations: Any,
+        relevance: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        history: Any = None,
+        baseline: Any = None,
+        prev_scores: Any = None,
+        catalogue: Any = None,
+        item_groups: Any = None,
+        user_groups: Any = None,
+        item_features: Any = None,
+        users: Any = None,
+    ) -> Inputs:
+        """Reads each argument in whatever form it has."""
+        return Inputs(
+            rows_of(recommendations, "recommendations", columns),
+            rows_of(relevance, "relevance", columns),
+            None if history is None else rows_of(history, "history", columns),
+            None if baseline is None else rows_of(baseline, "baseline", columns),
+            None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
+            None if catalogue is None else ids_of(catalogue, "item catalogue"),
+            None if item_groups is None else groups_of(item_groups, "item"),
+            None if user_groups is None else groups_of(user_groups, "user"),
+            None if item_features is None else features_of(item_features),
+            None if users is None else ids_of(users, "users"),
+        )
+
+    @property
+    def offers(self) -> frozenset[str]:
+        given = {
+            "score": "score" in self.recommendations.columns or None,
+            "prev_score": self.prev_scores,
+            "seen": self.history,
+            "baseline_rank": self.baseline,
+            "users of the history": self.history,
+            "users of the baseline": self.baseline,
+            "users given": self.users,
+        }
+        return self.context.offers | {name for name, value in given.items() if value is not None}
+
+    @cached_property
+    def context(self) -> Context:
+        items: dict[str, Table] = {}
+        history_users = history_pairs = 0
+        catalogue = self.catalogue
+        if self.history is not None:
+            items["popularity"], history_users, history_pairs = popularity_of(self.history)
+            catalogue = items["popularity"].ids if catalogue is None else catalogue
+        if self.item_groups is not None:
+            items["groups"] = self.item_groups
+        if self.item_features is not None:
+            items["features"] = self.item_features
+        users = {} if self.user_groups is None else {"groups": self.user_groups}
+        return Context(catalogue, items, users, history_users, history_pairs)
+
+    def slates(self, needs: Needs) -> Iterator[Slates]:
+        """One Slates of everything, with the pair and user columns that are needed."""
+        extra = self._extra_users(needs)
+        slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()))
+        shown = slates.shown
+        columns: dict[str, npt.NDArray[Any]] = {
+            f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()
+        }
+        if needs.reads("seen") and self.history is not None:
+            shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
+            columns["history_count"] = _distinct_items(slates, self.history)
+        if needs.reads("prev_score") and self.prev_scores is not None:
+            shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
+        if needs.reads("baseline_rank") and self.baseline is not None:
+            ranks = _ranks(slates.users, self.baseline)
+            shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
+            columns["in_baseline"] = _member(slates.users, _users(self.baseline))
+        yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
+
+    def _extra_users(self, needs: Needs) -> dict[str, Ids]:
+        extra: dict[str, Ids] = {}
+        if "users of the history" in needs.users and self.history is not None:
+            extra["history"] = _users(self.history)
+        if "users of the baseline" in needs.users and self.baseline is not None:
+            extra["baseline"] = _users(self.baseline)
+        if "users given" in needs.users and self.users is not None:
+            extra["given"] = self.users
+        return extra
+
+
+def _users(rows: Rows) -> Ids:
+    assert rows.users is not None
+    return encode([rows.users])[0]
+
+
+def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
+    return users.positions_in(wanted) >= 0
+
+
+def _joined(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.int64]:
+    """`[n]`: for each pair of `lists`, a row of `rows` with the same pair (or item); -1 for none."""
+    size = max(len(slates.items), 1)
+    items = rows.items.positions_in(slates.items)
+    known = items >= 0
+    keys, wanted = items, lists.items.astype(np.int64)
+    if rows.users is not None:
+        users = rows.users.positions_in(slates.users)
+        known &= users >= 0
+        keys = users * size + items
+        wanted = lists.row_users * size + wanted
+    where = np.flatnonzero(known)
+    where = where[np.argsort(keys[where], kind="stable")]
+    keys = keys[where]
+    if not len(keys):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    at = np.searchsorted(keys, wanted)
+    at[at == len(keys)] = 0
+    return np.where(keys[at] == wanted, where[at], -1)
+
+
+def _found(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    return positions >= 0
+
+
+def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArray[np.float64]:
+    """A column of `rows` beside the pairs of `lists`; NaN where there is no such pair."""
+    at = _joined(slates, lists, rows)
+    values = np.full(len(at), np.nan)
+    values[at >= 0] = rows.columns[column][at[at >= 0]]
+    return values
+
+
+def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
+    """`[U]`: how many different items each user has in the history."""
+    users = history.users.positions_in(slates.users) if history.users is not None else np.zeros(0, np.int64)
+    items, (codes,) = encode([history.items])
+    pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
+    return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
+
+
+def _ranks(users: Ids, rows: Rows) -> Rows:
+    """Rows with the place of each item in its user's list, best first, by the native ranking."""
+    assert rows.users is not None
+    positions = rows.users.positions_in(users)
+    kept = np.flatnonzero(positions >= 0)
+    _, (item_codes,) = encode([rows.items])
+    columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
+    lists = lists_of(positions[kept].astype(np.int32), len(users), item_codes[kept], columns, rows.ranked)
+    owner = lists.row_users
+    order = np.arange(len(owner))
+    if not lists.ranked:
+        order = np.lexsort((-lists.items, -lists.columns["score"], owner))
+    rank = np.arange(len(owner)) - lists.offsets[owner] + 1.0
+    kept = lists.columns["row"][order].astype(np.int64)
+    return Rows(rows.users.take(kept), rows.items.take(kept), {"rank": rank})

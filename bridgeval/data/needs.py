@@ -1,0 +1,71 @@
+"""Needs: what a metric must be given, checked before any data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from bridgeval.errors import NeedError
+
+# What a need is called -> the argument of `evaluate` that gives it.
+GIVEN_BY = {
+    "score": "scores in the recommendations (a column 'score', or (item, score) pairs)",
+    "prev_score": "prev_scores=",
+    "seen": "history=",
+    "baseline_rank": "baseline=",
+    "catalogue": "catalogue= (or history=)",
+    "item popularity": "history=",
+    "item groups": "item_groups=",
+    "item features": "item_features=",
+    "user groups": "user_groups=",
+    "users of the history": "history=",
+    "users of the baseline": "baseline=",
+    "users given": "users=",
+}
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a metric reads.
+
+    Attributes:
+        depth: how many places of a ranked list it reads; None reads all.
+        pairs: columns beside the shown pairs: `score`, `prev_score`, `seen`, `baseline_rank`.
+        context: `catalogue`, `item popularity`, `item groups`, `item features`, `user groups`.
+        users: who may count besides users who were shown something or have something relevant:
+            `users of the history`, `users of the baseline`, `users given`.
+        optional: pair columns that are read when they can be had.
+
+    >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
+    10
+    """
+
+    depth: int | None = 0
+    pairs: frozenset[str] = frozenset()
+    context: frozenset[str] = frozenset()
+    users: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+
+    def __or__(self, other: Needs) -> Needs:
+        whole = self.depth is None or other.depth is None
+        return Needs(
+            None if whole else max(self.depth or 0, other.depth or 0),
+            self.pairs | other.pairs,
+            self.context | other.context,
+            self.users | other.users,
+            self.optional | other.optional,
+        )
+
+    def reads(self, pair_column: str) -> bool:
+        """Whether a pair column is worth making."""
+        return pair_column in self.pairs or pair_column in self.optional
+
+    def check(self, who: str, offered: Collection[str]) -> None:
+        """Raises NeedError for the first thing that is needed and not offered."""
+        for need in sorted(self.pairs | self.context | self.users):
+            if need not in offered:
+                raise NeedError(
+                    f"{who} needs {need}",
+                    f"only {', '.join(sorted(offered)) or 'lists and relevance'}",
+                    f"give {GIVEN_BY.get(need, 'a column of that name')}",
+                )

@@ -1,0 +1,202 @@
+"""Rows: (user, item) pairs with numbers beside them, of whatever origin, still in the order they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bridgeval.data.columns import Role, columns_for
+from bridgeval.data.ids import Ids
+from bridgeval.errors import BadValueError, InputError, NoLoaderError
+
+Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Pairs of one table.
+
+    Attributes:
+        users: `[n]`, or None for a table by item alone (previous scores may be).
+        items: `[n]`.
+        columns: named numbers `[n]`: `score`, `gain`, `rank`.
+        ranked: whether the order of a user's rows is the ranking (lists without scores).
+    """
+
+    users: Ids | None
+    items: Ids
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+    ranked: bool = False
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def is_frame(value: object) -> bool:
+    """Whether it speaks the Arrow PyCapsule protocol, as pandas, polars, pyarrow and duckdb do."""
+    return hasattr(value, "__arrow_c_stream__")
+
+
+def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
+    """Rows of a frame or a mapping.
+
+    Args:
+        value: anything with `__arrow_c_stream__`, or a mapping by user.
+        role: what it is; decides which columns are looked for.
+        columns: part -> column name, where the alias table is not enough.
+
+    >>> rows_of({"ann": [("tea", 0.9), ("rum", 0.4)], "bob": []}, "recommendations").columns["score"].tolist()
+    [0.9, 0.4]
+    """
+    if isinstance(value, Rows):
+        return value
+    if is_frame(value):
+        return _rows_of_frame(value, role, columns)
+    if isinstance(value, Mapping):
+        return _rows_of_mapping(value, role)
+    raise NoLoaderError(
+        f"the {role} cannot be read",
+        f"an object of type {type(value).__name__}",
+        "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
+    )
+
+
+def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
+    """Rows of an Arrow table, reading only the columns that play a part."""
+    parts = columns_for(role, table.column_names, columns)
+    numbers = {
+        part: numbers_of(table[name], f"{role} column {name!r}")
+        for part, name in parts.items()
+        if part not in ("user", "item")
+    }
+    users = Ids.of(table[parts["user"]], f"user id in the {role}") if "user" in parts else None
+    items = Ids.of(table[parts["item"]], f"item id in the {role}")
+    ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
+    return Rows(users, items, numbers, ranked)
+
+
+def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
+    """A column as float32 if it is that, else float64; refuses nulls, NaN and what is not a number."""
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+        column = pc.cast(column, pa.float64(), safe=False)
+    elif not pa.types.is_floating(kind):
+        raise BadValueError(
+            f"the {what} must hold numbers", f"type {kind}", "convert it with .astype('float64')"
+        )
+    if column.null_count:
+        raise BadValueError(
+            f"the {what} has {column.null_count} missing value(s) (null or NaN)",
+            f"first at row {_first_null(column)}",
+            "drop or fill these rows; use -inf for an item that must not be shown",
+        )
+    numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
+    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float32)
+
+
+def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
+    return int(pc.index(pc.is_null(column), True).as_py())
+
+
+def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
+    names = _column_names(frame)
+    if names is not None:
+        wanted = list(columns_for(role, names, columns).values())
+        frame = frame.select(wanted) if isinstance(frame, pa.Table) else frame[wanted]
+    return rows_of_table(as_table(frame), role, columns)
+
+
+def _column_names(frame: Any) -> list[str] | None:
+    """The names without converting anything; None where only a conversion can tell."""
+    if isinstance(frame, pa.Table):
+        return list(frame.column_names)
+    names = getattr(frame, "columns", None)
+    if names is None or not hasattr(frame, "__getitem__") or not all(isinstance(n, str) for n in names):
+        return None
+    return list(names)
+
+
+def as_table(frame: Any) -> pa.Table:
+    """Any frame as an Arrow table."""
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "dtypes") and hasattr(frame, "iloc"):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    return pa.table(frame)
+
+
+def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
+    lists = [_as_list(entry, user, role) for user, entry in value.items()]
+    lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    flat = list(chain.from_iterable(lists))
+    users = _ids_of_keys(value, role).take(np.repeat(np.arange(len(lists)), lengths))
+    shown = role in ("recommendations", "baseline")
+    number = "score" if shown or role == "prev_scores" else "gain"
+    if flat and isinstance(flat[0], tuple):
+        items, numbers = _split_pairs(flat, role)
+        return Rows(users, items, {number: numbers})
+    items = Ids.of(flat, f"item id in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
+    return Rows(users, items, {}, ranked=shown)
+
+
+def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:
+    return Ids.of(list(value), f"user id in the {role}") if value else Ids(np.zeros(0, dtype=np.int64))
+
+
+def _split_pairs(pairs: Sequence[Any], role: Role) -> tuple[Ids, Floats]:
+    try:
+        items, numbers = zip(*pairs, strict=True)
+        values = np.asarray(numbers, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"the {role} mixes (item, number) pairs with something else",
+            f"{pairs[0]!r} and others",
+            "give every user a list of (item, number) pairs, a list of items, or a mapping item -> number",
+        ) from error
+    if np.isnan(values).any():
+        raise BadValueError(
+            f"the {role} holds {int(np.isnan(values).sum())} NaN value(s)",
+            f"first for item {items[int(np.isnan(values).argmax())]!r}",
+            "drop these items; use -inf for an item that must not be shown",
+        )
+    return Ids.of(items, f"item id in the {role}"), values
+
+
+def _as_list(entry: Any, user: Any, role: Role) -> list[Any]:
+    if isinstance(entry, Mapping):
+        return list(entry.items())
+    if hasattr(entry, "detach"):
+        entry = entry.detach().cpu().numpy()
+    if isinstance(entry, np.ndarray):
+        if entry.ndim == 2 and entry.shape[1] == 2:
+            items = entry[:, 0]
+            return list(zip(_exact_items(items, user, role), entry[:, 1].tolist(), strict=True))
+        entry = entry.tolist()
+    if isinstance(entry, str | bytes) or not isinstance(entry, Iterable):
+        raise InputError(
+            f"the {role} of user {user!r} is not a list",
+            f"{entry!r}",
+            "give a list of items, a list of (item, number) pairs or a mapping item -> number",
+        )
+    values = list(entry)
+    return [tuple(v) if isinstance(v, list) else v for v in values] if values else values
+
+
+def _exact_items(items: npt.NDArray[Any], user: Any, role: Role) -> list[Any]:
+    if items.dtype.kind != "f":
+        return items.tolist()
+    exact = items.astype(np.int64)
+    if not np.array_equal(exact, items):
+        raise BadValueError(
+            f"the {role} of user {user!r} has item ids that are not whole numbers",
+            f"{items[exact != items][:3].tolist()}",
+            "give item ids as integers or strings",
+        )
+    return exact.tolist()

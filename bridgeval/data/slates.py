@@ -1,0 +1,165 @@
+"""Slates: many users' lists in columns. What a loader yields and everything behind it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bridgeval.data.ids import Codes, Ids, encode
+from bridgeval.data.rows import Floats, Rows
+from bridgeval.errors import BadValueError
+
+Column = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """One list for each of U users, one after another (CSR).
+
+    Attributes:
+        offsets: `[U + 1]`; user u's rows are `offsets[u]:offsets[u + 1]`.
+        items: `[n]` codes into the vocabulary of the Slates.
+        columns: name -> `[n]` numbers beside the pairs.
+        ranked: whether the order of the rows is the ranking, whatever the scores say.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    items: Codes
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    ranked: bool = False
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    @property
+    def row_users(self) -> npt.NDArray[np.int64]:
+        """`[n]`: which user each row belongs to."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+
+    def with_columns(self, **columns: Column) -> Lists:
+        return replace(self, columns={**self.columns, **columns})
+
+
+@dataclass(frozen=True)
+class Slates:
+    """A columnar chunk of U users: what each was shown and what proved relevant.
+
+    Attributes:
+        users: `[U]` their ids.
+        items: `[V]` the sorted vocabulary that item codes point into.
+        shown: rows in the order they came, with `score` unless they come ranked.
+        relevant: rows with `gain`.
+        user_columns: name -> `[U]`.
+    """
+
+    users: Ids
+    items: Ids
+    shown: Lists
+    relevant: Lists
+    user_columns: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+
+def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> Slates:
+    """Slates of every user that either side, or `more_users`, names.
+
+    >>> from bridgeval.data.rows import rows_of
+    >>> slates = slates_of(rows_of({7: [3, 1]}, "recommendations"), rows_of({8: [1]}, "relevance"))
+    >>> slates.users.tolist(), slates.shown.offsets.tolist(), slates.relevant.offsets.tolist()
+    ([7, 8], [0, 2, 2], [0, 0, 1])
+    """
+    check_scores(shown)
+    check_gains(relevant)
+    assert shown.users is not None and relevant.users is not None
+    users, (shown_users, relevant_users, *_) = encode([shown.users, relevant.users, *more_users], "user ids")
+    items, (shown_items, relevant_items) = encode([shown.items, relevant.items], "item ids")
+    gains = relevant.columns.get("gain")
+    columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
+    return Slates(
+        users,
+        items,
+        lists_of(shown_users, len(users), shown_items, shown.columns, shown.ranked),
+        lists_of(relevant_users, len(users), relevant_items, columns),
+    )
+
+
+def lists_of(
+    users: Codes, n_users: int, items: Codes, columns: Mapping[str, Floats], ranked: bool = False
+) -> Lists:
+    """Groups rows by user, keeping their order; rows that come grouped and in user order are not moved."""
+    offsets = np.zeros(n_users + 1, dtype=np.int64)
+    np.cumsum(np.bincount(users, minlength=n_users), out=offsets[1:])
+    if not _is_sorted(users):
+        order = order_by(users)
+        items = items[order]
+        columns = {name: column[order] for name, column in columns.items()}
+    lists = Lists(offsets, items, dict(columns), ranked)
+    return _by_rank(lists) if "rank" in columns else lists
+
+
+def order_by(codes: Codes) -> npt.NDArray[np.int64]:
+    """A stable order by non-negative codes: two passes over 16 bits each, which numpy sorts by counting."""
+    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+    if len(codes) and codes.max() > 0xFFFF:
+        high = (codes >> 16).astype(np.uint16)
+        order = order[np.argsort(high[order], kind="stable")]
+    return order
+
+
+def check_scores(rows: Rows) -> None:
+    """Raises when a score is NaN or +inf; -inf is allowed and means "not shown"."""
+    scores = rows.columns.get("score")
+    if scores is not None:
+        _refuse(rows, scores, np.isnan(scores), "NaN score", "drop these rows, or use -inf for masked items")
+        _refuse(rows, scores, np.isposinf(scores), "+inf score", "give finite scores")
+
+
+def check_gains(rows: Rows) -> None:
+    gains = rows.columns.get("gain")
+    if gains is not None:
+        _refuse(rows, gains, ~np.isfinite(gains), "NaN or infinite gain", "give finite gains or drop these rows")
+
+
+def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, hint: str) -> None:
+    count = int(np.count_nonzero(bad))
+    if not count:
+        return
+    first = np.flatnonzero(bad)[:3]
+    users = rows.users.take(first).tolist() if rows.users is not None else [None] * len(first)
+    shown = ", ".join(
+        f"user {u!r} item {i!r}: {v}"
+        for u, i, v in zip(users, rows.items.take(first).tolist(), values[first], strict=True)
+    )
+    raise BadValueError(f"{count} row(s) with a {what}", shown, hint)
+
+
+def _is_sorted(codes: Codes) -> bool:
+    return bool((codes[1:] >= codes[:-1]).all())
+
+
+def _by_rank(lists: Lists) -> Lists:
+    """Puts each user's rows in the order of the column `rank`, which then is spent."""
+    rank, users = lists.columns["rank"], lists.row_users
+    if np.isnan(rank).any() or (len(rank) and rank.min() < 1):
+        raise BadValueError(
+            "ranks must be numbers from 1 up", f"{rank[~(rank >= 1)][:3].tolist()}", "1 is the best rank"
+        )
+    in_order = bool(((rank[1:] > rank[:-1]) | (users[1:] != users[:-1])).all())
+    order = slice(None) if in_order else np.lexsort((rank, users))
+    rank = rank[order]
+    repeated = (rank[1:] == rank[:-1]) & (users[1:] == users[:-1])
+    if repeated.any():
+        raise BadValueError(
+            f"{int(repeated.sum())} rank(s) occur twice for one user",
+            f"rank {rank[1:][repeated][0]:g}",
+            "give every row of a user its own rank, or leave the rank column out and give scores",
+        )
+    columns = {name: column[order] for name, column in lists.columns.items() if name != "rank"}
+    return Lists(lists.offsets, lists.items[order], columns, ranked=True)

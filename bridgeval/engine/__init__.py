@@ -1,0 +1,1 @@
+"""Blocks, States, Metrics, Plan, Source: the engine. Nothing in here knows a toolkit."""

@@ -1,0 +1,290 @@
+"""Blocks: named tensors derived from a batch, made once and shared by all metrics.
+
+A block is a frozen dataclass with a method `make`. Two metrics that ask for equal blocks get the same tensor. A
+plugin may define its own; nothing has to be registered. B users, D = depth of the ranked lists (the largest
+cutoff asked for), R relevant, V items of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar
+
+import torch
+from torch import Tensor
+
+from bridgeval.data import ranking
+from bridgeval.data.batch import Batch
+from bridgeval.data.context import Context
+from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
+from bridgeval.data.slates import Slates
+from bridgeval.errors import NeedError
+
+T = TypeVar("T")
+Users = Literal["relevant", "shown", "both", "any", "history", "baseline", "given"]
+
+
+class Block(Generic[T]):
+    """A recipe for a tensor, or for a few that belong together. Subclasses are frozen dataclasses."""
+
+    def make(self, blocks: Blocks) -> T:
+        raise NotImplementedError(f"{type(self).__name__} must define make(blocks)")
+
+
+class Lookup:
+    """The context laid against the vocabulary of one Slates, on one device."""
+
+    def __init__(self, context: Context, slates: Slates, device: torch.device) -> None:
+        self.context = context
+        self._slates = slates
+        self._device = device
+        self._made: dict[str, Tensor] = {}
+
+    def items(self, table: str) -> Tensor:
+        """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
+        return self._once(f"item {table}", lambda: self._items(table))
+
+    def users(self, table: str) -> Tensor:
+        """`[U]` values by user."""
+        return self._once(
+            f"user {table}",
+            lambda: torch.from_numpy(self.context.users[table].aligned(self._slates.users)).to(self._device),
+        )
+
+    @property
+    def in_catalogue(self) -> Tensor:
+        """`[V + 1]`: which items of the vocabulary the catalogue has."""
+        return self._once("catalogue", self._in_catalogue)
+
+    def _items(self, name: str) -> Tensor:
+        table = self.context.items[name]
+        values = torch.from_numpy(table.aligned(self._slates.items))
+        none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
+        return torch.cat([values, none]).to(self._device)
+
+    def _in_catalogue(self) -> Tensor:
+        if self.context.catalogue is None:
+            raise NeedError("the catalogue is not known", hint="give catalogue= or history=")
+        found = self._slates.items.positions_in(self.context.catalogue) >= 0
+        return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)
+
+    def _once(self, key: str, make: Callable[[], Tensor]) -> Tensor:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+class Blocks:
+    """All that can be asked of one batch.
+
+    Attributes:
+        batch: the users at hand.
+        lookup: the context, by item and by user.
+        depth: how deep ranked lists are read; None for all.
+    """
+
+    def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None) -> None:
+        self.batch = batch
+        self.lookup = lookup
+        self.depth = depth
+        self._made: dict[Block[Any], Any] = {}
+
+    def __getitem__(self, block: Block[T]) -> T:
+        if block not in self._made:
+            self._made[block] = block.make(self)
+        made: T = self._made[block]
+        return made
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @property
+    def device(self) -> torch.device:
+        return self.batch.device
+
+    @property
+    def context(self) -> Context:
+        return self.lookup.context
+
+    @cached_property
+    def ranks(self) -> Tensor:
+        """`[K]` float64: 1, 2, 3, ..."""
+        width = self.batch.shown.width
+        return torch.arange(1, width + 1, dtype=torch.float64, device=self.device)
+
+
+@dataclass(frozen=True)
+class Ranked(Block[RankedLists]):
+    """What each user was shown, best first: `[B, D]`."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> RankedLists:
+        return blocks.batch.shown.ranked_by(self.ranking, blocks.depth)
+
+
+@dataclass(frozen=True)
+class ShownColumn(Block[Tensor]):
+    """A pair column in ranked order: `[B, D]`. Cells that are not valid hold anything."""
+
+    name: str
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown = blocks.batch.shown
+        if not shown.has(self.name):
+            raise NeedError(f"the shown pairs have no column {self.name!r}", hint=f"give {self.name}")
+        return blocks[Ranked(self.ranking)].of(shown.column(self.name))
+
+
+@dataclass(frozen=True)
+class ItemValues(Block[Tensor]):
+    """A context value of each shown item: `[B, D]`; the table's default where there is no item."""
+
+    table: str
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        items = blocks[Ranked(self.ranking)].items
+        return blocks.lookup.items(self.table).index_select(0, items.flatten()).view(items.shape)
+
+
+@dataclass(frozen=True)
+class Relevant(Block[RelevantLists]):
+    """What proved relevant to each user, sorted by item: `[B, R]`."""
+
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> RelevantLists:
+        return ranking.relevant_lists(blocks.batch.relevant, self.relevance)
+
+
+@dataclass(frozen=True)
+class RelevantCount(Block[Tensor]):
+    """How many relevant rows each user has: `[B]` int64."""
+
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[Relevant(self.relevance)].valid.sum(1)
+
+
+@dataclass(frozen=True)
+class ShownCount(Block[Tensor]):
+    """How many items each user was shown, within the depth: `[B]` int64."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[Ranked(self.ranking)].valid.sum(1)
+
+
+@dataclass(frozen=True)
+class Matches(Block[Tensor]):
+    """Column of the relevant list that each shown item stands in, -1 for none: `[B, D]` int64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown, relevant = blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)]
+        if not relevant.items.shape[1]:
+            return torch.full_like(shown.items, -1, dtype=torch.int64)
+        at = torch.searchsorted(relevant.items, shown.items.contiguous())
+        at.clamp_(max=relevant.items.shape[1] - 1)
+        hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
+        return at.masked_fill_(~hit, -1)
+
+
+@dataclass(frozen=True)
+class Hits(Block[Tensor]):
+    """Whether each shown item is relevant: `[B, D]` bool."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[Matches(self.ranking, self.relevance)] >= 0
+
+
+@dataclass(frozen=True)
+class NewHits(Block[Tensor]):
+    """Hits, of a repeated item only the first: `[B, D]` bool. Differs from Hits where duplicates are kept."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[Hits(self.ranking, self.relevance)]
+        if self.ranking.duplicates == "best":
+            return hits
+        pad = blocks.batch.shown.pad
+        again = ranking.repeats(blocks[Ranked(self.ranking)].items.contiguous(), pad)
+        return hits if again is None else hits & ~again
+
+
+@dataclass(frozen=True)
+class HitCounts(Block[Tensor]):
+    """Distinct hits in the first 1, 2, ... places: `[B, D]` int32. Column k - 1 answers for cutoff k."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[NewHits(self.ranking, self.relevance)].cumsum(1, dtype=torch.int32)
+
+
+@dataclass(frozen=True)
+class ShownGains(Block[Tensor]):
+    """The gain of each shown item, 0 where it is not relevant: `[B, D]` float64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        at = blocks[Matches(self.ranking, self.relevance)]
+        gains = blocks[Relevant(self.relevance)].gains
+        if not gains.shape[1]:
+            return torch.zeros(at.shape, dtype=torch.float64, device=blocks.device)
+        found = gains.gather(1, at.clamp(min=0)).double()
+        return found.masked_fill_(at < 0, 0)
+
+
+@dataclass(frozen=True)
+class Counted(Block[Tensor]):
+    """Who counts: `[B]` bool.
+
+    `users` is "relevant" (at least one relevant item), "shown" (at least one item shown), "both", "any" (every user
+    that either side names), "history", "baseline" (users these name), or "given" (users the caller lists).
+    """
+
+    users: Users = "relevant"
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        if self.users in ("history", "baseline", "given"):
+            return blocks.batch.user_column(f"in_{self.users}")
+        everyone = torch.ones(len(blocks), dtype=torch.bool, device=blocks.device)
+        if self.users in ("relevant", "both"):
+            everyone &= blocks[RelevantCount(self.relevance)] > 0
+        if self.users in ("shown", "both"):
+            everyone &= blocks[ShownCount(self.ranking)] > 0
+        if self.users == "any":
+            shown, relevant = blocks.batch.shown.lengths, blocks.batch.relevant.lengths
+            everyone &= (shown > 0) | (relevant > 0)
+        return everyone
+
+
+def at_cutoff(cumulative: Tensor, k: int) -> Tensor:
+    """Column k of `[B, D]` counted from 1, or the last where lists are shorter; zeros where they are empty.
+
+    >>> at_cutoff(torch.tensor([[1, 2, 2]]), 2), at_cutoff(torch.tensor([[1, 2, 2]]), 9)
+    (tensor([2]), tensor([2]))
+    """
+    width = cumulative.shape[1]
+    if not width:
+        return torch.zeros(cumulative.shape[0], dtype=cumulative.dtype, device=cumulative.device)
+    return cumulative[:, min(k, width) - 1]

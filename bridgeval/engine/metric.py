@@ -1,0 +1,231 @@
+"""Metric: a question asked of the data. The engine sees this contract and nothing else.
+
+`UserMetric` fills it in for metrics that give every user a value. Whole-catalogue and cluster metrics extend
+`Metric` directly with summed states. The bases for plain Python functions are in `bases.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
+from bridgeval.engine import summary
+from bridgeval.engine.blocks import Block, Blocks, Counted, Users
+from bridgeval.data.needs import Needs
+from bridgeval.engine.state import State
+from bridgeval.engine.summary import Over, Result
+from bridgeval.errors import BadParameterError
+
+POPULATION_NEEDS = {"history": "users of the history", "baseline": "users of the baseline", "given": "users given"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A frozen dataclass, so that equality, hash, pickle and repr come free; its fields are its parameters.
+
+    Class attributes:
+        name: how it is asked for, without regard to case.
+        family: the group it is listed in.
+        higher_is_better: None where neither direction is better.
+        made_of: the parameters that hold other metrics.
+
+    Attributes:
+        label: the name it was asked for by, when that was a toolkit's; not part of what it computes.
+    """
+
+    name: ClassVar[str] = ""
+    family: ClassVar[str] = "other"
+    higher_is_better: ClassVar[bool | None] = True
+    made_of: ClassVar[tuple[str, ...]] = ()
+
+    label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for parameter, choices in _choices(type(self)).items():
+            value = getattr(self, parameter)
+            if value not in choices:
+                raise BadParameterError(
+                    f"{self.name} has no {parameter}={value!r}",
+                    hint=f"choose one of {', '.join(map(repr, choices))}",
+                )
+
+    def needs(self) -> Needs:
+        """What it reads; checked before any data is."""
+        return Needs()
+
+    def start(self) -> State:
+        """The state of no data; neutral in `merge`."""
+        raise NotImplementedError(f"{type(self).__name__} must define start()")
+
+    def update(self, blocks: Blocks) -> State:
+        """The state of one batch alone."""
+        raise NotImplementedError(f"{type(self).__name__} must define update(blocks)")
+
+    def compute(self, state: Any) -> Result:
+        """The result of all that was merged."""
+        raise NotImplementedError(f"{type(self).__name__} must define compute(state)")
+
+    def per_user(self) -> Metric | None:
+        """The metric that collects this one's value of every user; None where users have no values."""
+        return None
+
+    def __str__(self) -> str:
+        """What you would type to get it back."""
+        cutoff = getattr(self, "k", None)
+        head = self.label or f"{self.name}{self._arguments()}"
+        return head if cutoff is None else f"{head}@{cutoff}"
+
+    def _arguments(self) -> str:
+        given = [
+            f"{f.name}={literal(getattr(self, f.name), getattr(self, 'k', None))}"
+            for f in fields(self)
+            if f.name not in ("k", "label") and getattr(self, f.name) != f.default
+        ]
+        return f"({', '.join(given)})" if given else ""
+
+
+@dataclass(frozen=True)
+class UserMetric(Metric):
+    """A metric that gives every user a value.
+
+    Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. Who counts is a question apart.
+
+    Attributes:
+        over: the summary: "mean", "median", "lower_median", "half_width" (of the mean's interval), "per_user".
+        confidence: of "half_width".
+        users: who counts: "relevant" (users with a relevant item), "shown", "both", "any", "history",
+            "baseline", "given".
+        order, ties, duplicates, masked, cut: the ranking policy, see `Ranking`.
+        above: gains above this are relevant; None takes every row of the truth.
+        truth_duplicates: what a repeated relevant item counts, see `Relevance`.
+    """
+
+    over: Over = field(default="mean", kw_only=True)
+    confidence: float = field(default=0.95, kw_only=True)
+    users: Users = field(default="relevant", kw_only=True)
+    order: Order = field(default="score", kw_only=True)
+    ties: Ties = field(default="item_descending", kw_only=True)
+    duplicates: Duplicates = field(default="best", kw_only=True)
+    masked: Masked = field(default="drop", kw_only=True)
+    cut: int | None = field(default=None, kw_only=True)
+    above: float | None = field(default=0.0, kw_only=True)
+    truth_duplicates: Literal["best", "first", "all"] = field(default="best", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.confidence < 1:
+            raise BadParameterError(
+                f"{self.name} needs a confidence between 0 and 1", f"{self.confidence}", "0.95 is usual"
+            )
+
+    @property
+    def ranking(self) -> Ranking:
+        return Ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
+
+    @property
+    def relevance(self) -> Relevance:
+        return Relevance(self.above, self.truth_duplicates)
+
+    def needs(self) -> Needs:
+        needed = POPULATION_NEEDS.get(self.users)
+        return Needs(depth=None, users=frozenset({needed} if needed else ()))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        """`[B]` float64: the value of each user, NaN where undefined."""
+        raise NotImplementedError(f"{type(self).__name__} must define values(blocks)")
+
+    def counted(self, blocks: Blocks) -> Tensor:
+        """`[B]` bool: who counts."""
+        return blocks[Counted(self.users, self.ranking, self.relevance)]
+
+    def start(self) -> State:
+        return summary.start(self.over)
+
+    def update(self, blocks: Blocks) -> State:
+        counted = blocks[CountedUsers(self._unsummarised())]
+        values = blocks[UserValues(self._unsummarised())]
+        if self.over in ("mean", "half_width"):
+            return summary.state_of(self.over, blocks.batch.slates.users, values[counted].cpu().numpy())
+        where = np.flatnonzero(counted.cpu().numpy())
+        users = blocks.batch.slates.users.take(where + blocks.batch.start)
+        return summary.state_of(self.over, users, values.cpu().numpy()[where])
+
+    def compute(self, state: Any) -> Result:
+        return summary.result_of(self.over, state, self.confidence)
+
+    def per_user(self) -> Self:
+        return replace(self, over="per_user")
+
+    def _unsummarised(self) -> Self:
+        plain = self.over == "mean" and self.confidence == 0.95
+        return self if plain else replace(self, over="mean", confidence=0.95)
+
+
+@dataclass(frozen=True)
+class TopKMetric(UserMetric):
+    """A per-user metric over the first k places of the ranked list."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cutoff(self.name, self.k)
+
+    def needs(self) -> Needs:
+        return replace(super().needs(), depth=self.k)
+
+
+@dataclass(frozen=True)
+class UserValues(Block[Tensor]):
+    """The per-user values of a metric, made once for its mean, its median, and all metrics made of it."""
+
+    metric: UserMetric
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return self.metric.values(blocks).to(torch.float64)
+
+
+@dataclass(frozen=True)
+class CountedUsers(Block[Tensor]):
+    """Who counts for a metric."""
+
+    metric: UserMetric
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return self.metric.counted(blocks)
+
+
+def check_cutoff(name: str, k: object) -> None:
+    """Raises unless k is a whole number from 1 up."""
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise BadParameterError(
+            f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10"
+        )
+
+
+@cache
+def _choices(metric: type[Metric]) -> dict[str, tuple[Any, ...]]:
+    hints = get_type_hints(metric)
+    return {f.name: get_args(hints[f.name]) for f in fields(metric) if get_origin(hints[f.name]) is Literal}
+
+
+def literal(value: Any, k: int | None = None) -> str:
+    """A value as it is typed in a metric's name; metrics inside a metric leave its own cutoff out.
+
+    >>> literal("mean"), literal((1, 2.5)), literal(None)
+    ('"mean"', '[1, 2.5]', 'None')
+    """
+    if isinstance(value, Metric):
+        text = str(value)
+        text = text.removesuffix(f"@{k}") if k is not None else text
+        return json.dumps(text, ensure_ascii=False)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(literal(one, k) for one in value)}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -1,0 +1,87 @@
+"""Plan: the metrics of one evaluation, moving together over the data in a single pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any
+
+import torch
+
+from bridgeval.data.batch import batches
+from bridgeval.data.context import Context
+from bridgeval.data.slates import Slates
+from bridgeval.engine.blocks import Blocks, Lookup
+from bridgeval.engine.metric import Metric
+from bridgeval.data.needs import Needs
+from bridgeval.engine.state import State
+from bridgeval.engine.summary import Result
+
+States = tuple[State, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Metrics without repeats."""
+
+    metrics: tuple[Metric, ...]
+
+    @staticmethod
+    def of(metrics: Iterable[Metric]) -> Plan:
+        return Plan(tuple(dict.fromkeys(metrics)))
+
+    @cached_property
+    def needs(self) -> Needs:
+        return reduce(or_, (metric.needs() for metric in self.metrics), Needs())
+
+    def check(self, offered: Collection[str]) -> None:
+        """Raises NeedError when a metric needs what was not given."""
+        for metric in self.metrics:
+            metric.needs().check(str(metric), offered)
+
+    def start(self) -> States:
+        return tuple(metric.start() for metric in self.metrics)
+
+    def update(self, blocks: Blocks) -> States:
+        return tuple(metric.update(blocks) for metric in self.metrics)
+
+    def merge(self, first: States, second: States) -> States:
+        return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
+
+    def compute(self, states: States) -> dict[Metric, Result]:
+        return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a plan is run.
+
+    Attributes:
+        device: where tensors live.
+        batch_size: users in a batch; None picks one that fits a budget of memory.
+        progress: called with the number of users done since the last call.
+    """
+
+    device: torch.device
+    batch_size: int | None = None
+    progress: Callable[[int], None] | None = None
+
+
+def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution) -> States:
+    """Runs a plan over Slates: the same on one machine and inside a Spark task."""
+    states = plan.start()
+    depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
+    for slates in chunks:
+        lookup = Lookup(context, slates, how.device)
+        for batch in batches(slates, how.device, how.batch_size):
+            states = plan.merge(states, plan.update(Blocks(batch, lookup, depth)))
+            if how.progress is not None:
+                how.progress(len(batch))
+    return states
+
+
+def merge_all(plan: Plan, parts: Sequence[Any]) -> States:
+    """Merges the states of several partitions, in the order given."""
+    return reduce(plan.merge, parts, plan.start())

@@ -1,0 +1,137 @@
+"""States: small immutable values with one operation, `merge`.
+
+`merge` is associative, and no result depends on the order of merging; `start()` of a metric is neutral. So batches,
+worker processes, Spark partitions, `torch.distributed` ranks and resumed runs are one and the same case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bridgeval.data.ids import Ids, encode
+
+Floats = npt.NDArray[np.float64]
+
+
+class State(Protocol):
+    """Anything that merges with its own kind."""
+
+    def merge(self, other: Self, /) -> Self: ...
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean and squared deviation of values; NaN values are counted apart.
+
+    Constant size, and spread merges exactly (Chan, Golub and LeVeque 1979).
+
+    >>> both = Moments.of(np.array([1.0, 2.0])).merge(Moments.of(np.array([6.0, float("nan")])))
+    >>> both.count, both.mean, both.deviation, both.undefined
+    (3, 3.0, 2.6457513110645907, 1)
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    undefined: int = 0
+
+    @staticmethod
+    def of(values: Floats) -> Moments:
+        undefined = np.isnan(values)
+        lost = int(undefined.sum())
+        if lost:
+            values = values[~undefined]
+        if not len(values):
+            return Moments(undefined=lost)
+        mean = float(values.mean())
+        squares = float(np.square(values - mean).sum())
+        return Moments(len(values), mean, squares, lost)
+
+    def merge(self, other: Moments) -> Moments:
+        undefined = self.undefined + other.undefined
+        if not self.count or not other.count:
+            full = self if self.count else other
+            return Moments(full.count, full.mean, full.squares, undefined)
+        count = self.count + other.count
+        gap = other.mean - self.mean
+        mean = self.mean + gap * other.count / count
+        squares = self.squares + other.squares + gap * gap * self.count * other.count / count
+        return Moments(count, mean, squares, undefined)
+
+    @property
+    def deviation(self) -> float:
+        """Sample standard deviation; NaN below two values."""
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Values with the users they belong to. Grows with the number of users: 8 bytes and an id for each."""
+
+    chunks: tuple[tuple[Ids, Floats], ...] = ()
+
+    def merge(self, other: Collected) -> Collected:
+        return Collected(self.chunks + other.chunks)
+
+    def by_user(self) -> tuple[Ids | None, Floats]:
+        """All values in the order of the user ids; ids are None when there is no user at all."""
+        if not self.chunks:
+            return None, np.zeros(0)
+        vocabulary, codes = encode([ids for ids, _ in self.chunks], "user ids")
+        order = np.argsort(np.concatenate(codes), kind="stable")
+        return vocabulary, np.concatenate([values for _, values in self.chunks])[order]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Named numbers, or arrays of one shape, that add up. An absent name is zero.
+
+    >>> Sums({"hits": 2.0}).merge(Sums({"hits": 1.0, "shown": 5.0})).values
+    {'hits': 3.0, 'shown': 5.0}
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def merge(self, other: Sums) -> Sums:
+        names = {**self.values, **other.values}
+        return Sums({name: self[name] + other[name] for name in names})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name, 0)
+
+
+@dataclass(frozen=True)
+class ItemSums:
+    """Numbers by item that add up; merged by id, so that vocabularies may differ.
+
+    Attributes:
+        ids: `[n]` sorted item ids; None when there is no item yet.
+        values: `[n]` or `[n, F]` float64.
+    """
+
+    ids: Ids | None = None
+    values: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def merge(self, other: ItemSums) -> ItemSums:
+        if self.ids is None or other.ids is None:
+            return other if self.ids is None else self
+        if self.ids is other.ids:
+            return ItemSums(self.ids, self.values + other.values)
+        vocabulary, (first, second) = encode([self.ids, other.ids], "item ids")
+        values = np.zeros((len(vocabulary), *self.values.shape[1:]))
+        values[first] += self.values
+        values[second] += other.values
+        return ItemSums(vocabulary, values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Items with nothing but zeros are not sent anywhere."""
+        if self.ids is None:
+            return {"ids": None, "values": self.values}
+        kept = np.flatnonzero(self.values.reshape(len(self.ids), -1).any(axis=1))
+        return {"ids": self.ids.take(kept), "values": self.values[kept]}

@@ -1,0 +1,99 @@
+"""Summaries: from per-user values to a result. The parameter `over` of every per-user metric names one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from bridgeval.data.ids import Ids
+from bridgeval.engine.state import Collected, Floats, Moments
+
+Over = Literal["mean", "median", "lower_median", "half_width", "per_user"]
+
+
+@dataclass(frozen=True)
+class UserTable:
+    """Per-user values, in the order of the user ids."""
+
+    users: Ids | None
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_dict(self) -> dict[Any, float]:
+        return dict(zip(self.users.tolist() if self.users else [], self.values.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a metric came to.
+
+    Attributes:
+        value: the headline number; NaN where undefined; None for metrics that only have parts.
+        parts: named numbers, e.g. one per cluster.
+        users: how many users the value was taken over; None where it is not taken over users.
+        undefined: users that count but have no value.
+        deviation: sample standard deviation of the per-user values.
+        per_user: the values themselves, when they were collected.
+        notes: counts that help to trust the value, e.g. pairs without a prediction.
+    """
+
+    value: float | None
+    parts: dict[str, float] = field(default_factory=dict)
+    users: int | None = None
+    undefined: int = 0
+    deviation: float | None = None
+    per_user: UserTable | None = None
+    notes: dict[str, float] = field(default_factory=dict)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
+        """Normal interval of the mean; None where there is no spread to take it from."""
+        if self.value is None or not self.users or self.deviation is None:
+            return None
+        half = half_width(self.deviation, self.users, confidence)
+        return self.value - half, self.value + half
+
+
+def half_width(deviation: float, count: int, confidence: float) -> float:
+    """z * s / sqrt(n).
+
+    >>> round(half_width(1.0, 100, 0.95), 6)
+    0.195996
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return z * deviation / math.sqrt(count) if count > 1 else math.nan
+
+
+def start(over: Over) -> Moments | Collected:
+    return Moments() if over in ("mean", "half_width") else Collected()
+
+
+def state_of(over: Over, users: Ids, values: Floats) -> Moments | Collected:
+    """The state of one batch."""
+    if over in ("mean", "half_width"):
+        return Moments.of(values)
+    return Collected(((users, values),)) if len(values) else Collected()
+
+
+def result_of(over: Over, state: Any, confidence: float = 0.95) -> Result:
+    """The result of all."""
+    if over in ("mean", "half_width"):
+        mean = state.mean if state.count else math.nan
+        spread = half_width(state.deviation, state.count, confidence) if state.count else math.nan
+        value = mean if over == "mean" else spread
+        deviation = state.deviation if over == "mean" else None
+        return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)
+    users, values = state.by_user()
+    defined = values[~np.isnan(values)]
+    counts = {"users": len(defined), "undefined": len(values) - len(defined)}
+    if over == "per_user":
+        return Result(None, per_user=UserTable(users, values), **counts)
+    if not len(defined):
+        return Result(math.nan, **counts)
+    method = "linear" if over == "median" else "lower"
+    return Result(float(np.quantile(defined, 0.5, method=method)), **counts)

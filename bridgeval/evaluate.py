@@ -1,0 +1,114 @@
+"""evaluate: the straight line from objects to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from bridgeval import plugins, spec
+from bridgeval.engine.census import Census
+from bridgeval.engine.distributed import merged_over_ranks
+from bridgeval.engine.metric import Metric
+from bridgeval.engine.plan import Execution, Plan
+from bridgeval.errors import BadParameterError
+from bridgeval.progress import progress_for
+from bridgeval.report import Report, report_of
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+
+    from bridgeval.hookspecs import Loader
+
+
+def evaluate(
+    recommendations: Any,
+    relevance: Any,
+    metrics: str | Metric | Iterable[str | Metric] = ("nDCG@10", "Recall@10"),
+    *,
+    history: Any = None,
+    catalogue: Any = None,
+    item_groups: Any = None,
+    user_groups: Any = None,
+    item_features: Any = None,
+    prev_scores: Any = None,
+    baseline: Any = None,
+    users: Any = None,
+    loader: str | Loader | None = None,
+    columns: Mapping[str, str] | None = None,
+    convention: str | None = None,
+    per_user: bool = False,
+    device: str | torch.device = "auto",
+    batch_size: int | None = None,
+    progress: bool | Callable[[int], None] | None = None,
+    group: ProcessGroup | None = None,
+) -> Report:
+    """Evaluates recommendations against what proved relevant.
+
+    Args:
+        recommendations: a frame (pandas, polars, Arrow, anything with `__arrow_c_stream__`), a path of Parquet, CSV or
+            TSV files, or a mapping user -> items, (item, score) pairs or {item: score}.
+        relevance: the same, with gains in place of scores; without gains every row counts 1.
+        metrics: names such as "nDCG@5,10" or "replay:NDCG@10", or metric objects.
+        history: training interactions (user, item): for novelty, popularity, masking, and the default catalogue.
+        catalogue: all item ids that could have been shown.
+        item_groups: item -> label, for fairness between items.
+        user_groups: user -> label.
+        item_features: item -> labels.
+        prev_scores: the logging policy's scores by (user, item) or by item, for counterfactual metrics.
+        baseline: another system's recommendations, for unexpectedness.
+        users: the users that count under users="given".
+        loader: a loader or its name, where several fit.
+        columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
+        convention: the toolkit whose names and definitions are meant where a name has no prefix.
+        per_user: whether to keep every user's value, see `Report.per_user`.
+        device: "auto" takes a GPU where there is one.
+        batch_size: users in a batch; None picks a size that fits a budget of memory.
+        progress: None shows a bar for long work on a terminal; True or False decides; a function is called with the
+            number of users done.
+        group: merges the states of all ranks of a `torch.distributed` group; each rank gives its own users.
+
+    Returns:
+        A Report. Users with at least one relevant item count, unless a metric says otherwise.
+
+    >>> report = evaluate({7: {"a": 0.9, "b": 0.5}, 8: {}}, {7: {"b": 1}, 8: {"a": 1}}, "Recall@2")
+    >>> report["Recall@2"], report.population.counted, report.population.shown_nothing
+    (0.5, 2, 1)
+    """
+    asked = spec.parse_all(metrics, convention)
+    collecting = [metric.per_user() for metric in asked] if per_user else []
+    depth = Plan.of(asked).needs.depth or 0
+    plan = Plan.of([Census(depth), *asked, *(metric for metric in collecting if metric is not None)])
+    chosen = plugins.installed().loader_for(recommendations, relevance, loader)
+    source = chosen.load(
+        recommendations,
+        relevance,
+        history=history,
+        catalogue=catalogue,
+        item_groups=item_groups,
+        user_groups=user_groups,
+        item_features=item_features,
+        prev_scores=prev_scores,
+        baseline=baseline,
+        users=users,
+        columns=columns,
+    )
+    plan.check(source.offers)
+    with progress_for(progress) as advance:
+        states = source.run(plan, Execution(_device(device), _checked(batch_size), advance))
+    if group is not None:
+        states = merged_over_ranks(plan, states, group)
+    return report_of(asked, plan.compute(states), loader=chosen.name)
+
+
+def _device(device: str | torch.device) -> torch.device:
+    if device != "auto":
+        return torch.device(device)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _checked(batch_size: int | None) -> int | None:
+    if batch_size is not None and batch_size < 1:
+        raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size}", "leave it out")
+    return batch_size

@@ -1,0 +1,394 @@
+"""Accuracy: are the right items high in the list?
+
+Notation: h_j = 1 if the item at place j (from 1) is relevant, P = number of relevant items of the user, k = cutoff,
+n = number of items shown. B users, D depth of the ranked lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    HitCounts,
+    Hits,
+    Relevant,
+    RelevantCount,
+    ShownCount,
+    ShownGains,
+    at_cutoff,
+)
+from bridgeval.engine.metric import Metric, TopKMetric, UserMetric, UserValues
+from bridgeval.errors import BadParameterError, BadValueError
+
+Gain = Literal["binary", "linear", "exponential", "shifted"]
+Discount = Literal["log2", "jarvelin"]
+
+# 2 ** 1024 is beyond float64; ratings come nowhere near this, play counts do.
+LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True)
+class Precision(TopKMetric):
+    """The share of the first k places that hold a relevant item: `sum(h_1..h_k) / k`.
+
+    A list shorter than k is still divided by k (Manning, Raghavan and Schütze 2008, 8.4).
+
+    Attributes:
+        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), as R-precision does.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "Precision@4")["Precision@4"]
+    0.25
+    """
+
+    name = "Precision"
+    family = "accuracy"
+
+    divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
+        if self.divide_by == "k":
+            return hits / self.k
+        block: Block[Tensor] = (
+            ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
+        )
+        return hits / blocks[block].clamp(max=self.k).clamp(min=1)
+
+
+@dataclass(frozen=True)
+class Recall(TopKMetric):
+    """The share of the relevant items that stand in the first k places: `sum(h_1..h_k) / P`.
+
+    Attributes:
+        divide_by: "relevant", all P (Manning, Raghavan and Schütze 2008, 8.3); "reachable", min(k, P).
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "Recall@2")["Recall@2"]
+    0.5
+    """
+
+    name = "Recall"
+    family = "accuracy"
+
+    divide_by: Literal["relevant", "reachable"] = field(default="relevant", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
+        relevant = blocks[DistinctRelevantCount(self.relevance)]
+        if self.divide_by == "reachable":
+            relevant = relevant.clamp(max=self.k)
+        return hits / relevant.clamp(min=1)
+
+
+@dataclass(frozen=True)
+class HitRate(TopKMetric):
+    """1 if any of the first k places holds a relevant item, else 0 (Deshpande and Karypis 2004).
+
+    Attributes:
+        count: "any", 0 or 1; "hits", how many.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "HitRate@1,2").values
+    {'HitRate@1': 0.0, 'HitRate@2': 1.0}
+    """
+
+    name = "HitRate"
+    family = "accuracy"
+
+    count: Literal["any", "hits"] = field(default="any", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k)
+        return (hits > 0).double() if self.count == "any" else hits.double()
+
+
+@dataclass(frozen=True)
+class MRR(TopKMetric):
+    """Reciprocal rank: 1 / place of the first relevant item within k, 0 if there is none (Voorhees 1999).
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "MRR@2")["MRR@2"]
+    0.5
+    """
+
+    name = "MRR"
+    family = "accuracy"
+
+    def values(self, blocks: Blocks) -> Tensor:
+        place = blocks[FirstHit(self.ranking, self.relevance)]
+        return torch.where((place > 0) & (place <= self.k), 1.0 / place.clamp(min=1).double(), 0.0)
+
+
+@dataclass(frozen=True)
+class MAP(TopKMetric):
+    """Average precision: `sum_j h_j * (h_1 + ... + h_j) / j`, over the first k places, divided by min(k, P).
+
+    With this denominator a list that shows nothing but relevant items reaches 1 for every k.
+
+    Attributes:
+        divide_by: "reachable", min(k, P); "relevant", P (trec_eval); "k"; "hits", the hits within k; "listed",
+            min(n, k, P).
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "MAP@2")["MAP@2"]
+    0.25
+    """
+
+    name = "MAP"
+    family = "accuracy"
+
+    divide_by: Literal["reachable", "relevant", "k", "hits", "listed"] = field(default="reachable", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        total = at_cutoff(blocks[PrecisionSums(self.ranking, self.relevance)], self.k)
+        relevant = blocks[RelevantCount(self.relevance)]
+        if self.divide_by == "k":
+            return total / self.k
+        if self.divide_by == "hits":
+            relevant = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k)
+        elif self.divide_by == "reachable":
+            relevant = relevant.clamp(max=self.k)
+        elif self.divide_by == "listed":
+            relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)]).clamp(max=self.k)
+        return total / relevant.clamp(min=1)
+
+
+@dataclass(frozen=True)
+class MAR(TopKMetric):
+    """Average recall: `sum_j h_j * (h_1 + ... + h_j) / P`, over the first k places, divided by min(k, P).
+
+    Recall is summed where a hit is, so a perfect list of P items reaches (P + 1) / 2P, not 1.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["b", "c"]}, {1: ["b", "c"]}, "MAR@2")["MAR@2"]
+    0.75
+    """
+
+    name = "MAR"
+    family = "accuracy"
+
+    def values(self, blocks: Blocks) -> Tensor:
+        # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
+        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
+        relevant = blocks[RelevantCount(self.relevance)].clamp(min=1)
+        return hits * (hits + 1) / 2 / relevant / relevant.clamp(max=self.k)
+
+
+@dataclass(frozen=True)
+class nDCG(TopKMetric):  # noqa: N801
+    """Discounted gain of the list over that of the best possible list of k places.
+
+    `DCG = sum_j g(r_j) / log2(j + 1)`, divided by the DCG of the k highest gains (Järvelin and Kekäläinen 2002;
+    exponential gain: Burges et al. 2005). With binary relevance all gains but "shifted" agree to the digit, and so does
+    "shifted", because a constant factor cancels.
+
+    Attributes:
+        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", 2^(r + 1) - 1.
+        ideal: what the list is measured against: "reachable", the min(k, P) highest gains; "k", a list of k items
+            with gain 1 whatever P is; "listed", the min(k, P, n) highest gains.
+        discount: "log2", 1 / log2(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1 and 2 alone.
+
+    >>> import bridgeval
+    >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "nDCG@2")["nDCG@2"], 4)
+    0.6309
+    """
+
+    name = "nDCG"
+    family = "accuracy"
+
+    gain: Gain = field(default="exponential", kw_only=True)
+    ideal: Literal["reachable", "k", "listed"] = field(default="reachable", kw_only=True)
+    discount: Discount = field(default="log2", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        found = at_cutoff(blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)], self.k)
+        return found / self._ideal(blocks)
+
+    def _ideal(self, blocks: Blocks) -> Tensor | float:
+        if self.ideal == "k":
+            return float(discounts(self.discount, self.k, blocks.device).sum())
+        best = blocks[IdealGains(self.gain, self.discount, self.relevance)]
+        length = torch.full((len(blocks),), self.k, device=blocks.device)
+        if self.ideal == "listed":
+            length = length.minimum(blocks[ShownCount(self.ranking)])
+        ideal = torch.cat([torch.zeros_like(best[:, :1]), best], dim=1) if best.shape[1] else length[:, None] * 0.0
+        at = length.clamp(max=ideal.shape[1] - 1)
+        top = ideal.gather(1, at[:, None]).squeeze(1)
+        # A user without relevant items has found nothing either: 0 / 1.
+        return top.masked_fill(top == 0, 1)
+
+
+@dataclass(frozen=True)
+class nDCGRendle2020(nDCG):  # noqa: N801
+    """nDCG with binary relevance, as in Rendle et al., "Neural collaborative filtering vs. matrix factorization
+    revisited" (2020): `sum_j h_j / log2(j + 1)` over the sum of the first min(k, P) discounts.
+
+    >>> import bridgeval
+    >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: {"b": 5}}, "nDCGRendle2020@2")["nDCGRendle2020@2"], 4)
+    0.6309
+    """
+
+    name = "nDCGRendle2020"
+
+    gain: Gain = field(default="binary", kw_only=True)
+
+
+@dataclass(frozen=True)
+class F1(TopKMetric):
+    """The weighted harmonic mean of two metrics, user by user: `(1 + b^2) x y / (b^2 x + y)`, 0 where both are 0.
+
+    Attributes:
+        metric_1: x, by default Precision at the same cutoff; any metric that gives per-user values.
+        metric_2: y, by default Recall.
+        beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "F1@2")["F1@2"]
+    0.6666666666666666
+    """
+
+    name = "F1"
+    family = "accuracy"
+    made_of: ClassVar[tuple[str, ...]] = ("metric_1", "metric_2")
+
+    metric_1: UserMetric | None = field(default=None, kw_only=True)
+    metric_2: UserMetric | None = field(default=None, kw_only=True)
+    beta: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_parts(self.name, [m for m in (self.metric_1, self.metric_2) if m is not None])
+        if not self.beta > 0:
+            raise BadParameterError("F1 needs a beta above 0", f"{self.beta}", "1 weighs both metrics alike")
+
+    @property
+    def parts(self) -> tuple[UserMetric, UserMetric]:
+        shared = {
+            name: getattr(self, name)
+            for name in ("users", "order", "ties", "duplicates", "masked", "cut", "above", "truth_duplicates")
+        }
+        return (
+            self.metric_1 or Precision(self.k, **shared),
+            self.metric_2 or Recall(self.k, **shared),
+        )
+
+    def needs(self) -> Needs:
+        first, second = self.parts
+        return super().needs() | first.needs() | second.needs()
+
+    def values(self, blocks: Blocks) -> Tensor:
+        x, y = (blocks[UserValues(part)] for part in self.parts)
+        weight = self.beta**2
+        below = weight * x + y
+        return torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+
+
+def check_parts(name: str, metrics: list[Metric]) -> None:
+    """Raises unless every metric gives per-user values."""
+    for metric in metrics:
+        if metric.per_user() is None:
+            raise BadParameterError(
+                f"{name} is made of metrics that give every user a value",
+                f"{metric}, which has one value for all users",
+                "use a metric such as Precision, nDCG or MAP",
+            )
+
+
+def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
+    """`[length]` float64: the weight of places 1, 2, ..."""
+    places = torch.arange(1, length + 1, dtype=torch.float64, device=device)
+    return 1 / torch.log2(places + 1) if kind == "log2" else 1 / torch.log2(places).clamp(min=1)
+
+
+def gains_of(kind: Gain, grades: Tensor, valid: Tensor) -> Tensor:
+    """Grades turned into gains, 0 where not valid."""
+    if kind == "binary":
+        return valid.double()
+    gains = grades.double()
+    if kind in ("exponential", "shifted"):
+        if gains.numel() and float(gains.max()) > LARGEST_EXPONENT:
+            raise BadValueError(
+                "the gains are too large for an exponential gain",
+                f"a gain of {float(gains.max()):g}",
+                'use nDCG(gain="linear") or scale the gains, e.g. by their logarithm',
+            )
+        gains = torch.exp2(gains if kind == "exponential" else gains + 1) - 1
+    return gains.masked_fill(~valid, 0)
+
+
+@dataclass(frozen=True)
+class DistinctRelevantCount(Block[Tensor]):
+    """How many different relevant items each user has: `[B]`."""
+
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[RelevantCount(replace(self.relevance, duplicates="first"))]
+
+
+@dataclass(frozen=True)
+class FirstHit(Block[Tensor]):
+    """The place of the first hit, 0 for none: `[B]` int64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[Hits(self.ranking, self.relevance)]
+        if not hits.shape[1]:
+            return torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
+        found, place = hits.to(torch.uint8).max(1)
+        return (place + 1) * found
+
+
+@dataclass(frozen=True)
+class PrecisionSums(Block[Tensor]):
+    """Precision at each hit, summed over the first 1, 2, ... places: `[B, D]` float64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[Hits(self.ranking, self.relevance)]
+        so_far = hits.cumsum(1, dtype=torch.int32)
+        return (so_far * hits / blocks.ranks[: hits.shape[1]]).cumsum(1)
+
+
+@dataclass(frozen=True)
+class DiscountedGains(Block[Tensor]):
+    """DCG at each place: `[B, D]` float64."""
+
+    gain: Gain
+    discount: Discount
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[Hits(self.ranking, self.relevance)]
+        grades = hits if self.gain == "binary" else blocks[ShownGains(self.ranking, self.relevance)]
+        weights = discounts(self.discount, hits.shape[1], blocks.device)
+        return (gains_of(self.gain, grades, hits) * weights).cumsum(1)
+
+
+@dataclass(frozen=True)
+class IdealGains(Block[Tensor]):
+    """DCG of the best list of 1, 2, ... places: `[B, R]` float64."""
+
+    gain: Gain
+    discount: Discount
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        relevant = blocks[Relevant(self.relevance)]
+        gains = gains_of(self.gain, relevant.gains, relevant.valid)
+        weights = discounts(self.discount, gains.shape[1], blocks.device)
+        return (gains.sort(dim=1, descending=True).values * weights).cumsum(1)

@@ -1,0 +1,176 @@
+"""Area under the ROC curve: how often does a relevant item stand above one that is not?
+
+All three need the whole ranking of the candidates, that is of the catalogue without what the user has in the
+history. A list that stops earlier cannot give them: that is an error, not a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, RelevantCount, ShownColumn
+from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.engine.state import State, Sums
+from bridgeval.engine.summary import Result
+from bridgeval.errors import NeedError
+
+
+@dataclass(frozen=True)
+class RankedPairs:
+    """How many of the irrelevant candidates each hit is ranked above.
+
+    Attributes:
+        hits: `[B, D]` bool.
+        share: `[B, D]` float64; for a hit, the share of irrelevant candidates below it, ties counted half; NaN for
+            users whose candidates are all relevant.
+    """
+
+    hits: Tensor
+    share: Tensor
+
+
+@dataclass(frozen=True)
+class PairShares(Block[RankedPairs]):
+    """Needs lists that cover all candidates; says so when they do not."""
+
+    metric_name: str
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> RankedPairs:
+        shown = blocks[Ranked(self.ranking)]
+        hits = blocks[Hits(self.ranking, self.relevance)]
+        _check_whole(self.metric_name, blocks, shown.valid, self.relevance)
+        misses = (shown.valid & ~hits).double()
+        negatives = misses.sum(1, keepdim=True)
+        above = misses.cumsum(1) - misses
+        if blocks.batch.shown.has("score") and not blocks.batch.shown.ranked and self.ranking.order == "score":
+            above = _with_half_ties(blocks[ShownColumn("score", self.ranking)], shown.valid, misses, above)
+        share = torch.where(negatives > 0, 1 - above / negatives, torch.nan)
+        return RankedPairs(hits, share)
+
+
+def _with_half_ties(scores: Tensor, valid: Tensor, misses: Tensor, above: Tensor) -> Tensor:
+    """Negatives above each place, those of equal score counted half."""
+    starts = torch.ones_like(valid)
+    starts[:, 1:] = (scores[:, 1:] != scores[:, :-1]) | ~valid[:, 1:]
+    group = starts.cumsum(1) - 1
+    tied = torch.zeros_like(misses).scatter_add_(1, group, misses).gather(1, group)
+    first = torch.zeros_like(above).scatter_reduce_(1, group, above, "amin", include_self=False)
+    return first.gather(1, group) + tied / 2
+
+
+def _check_whole(name: str, blocks: Blocks, valid: Tensor, relevance: Relevance) -> None:
+    catalogue = blocks.context.catalogue
+    if catalogue is None:
+        raise NeedError(
+            f"{name} needs to know all candidates", hint="give catalogue=, a sequence of all item ids, or history="
+        )
+    length = valid.sum(1)
+    candidates = torch.full_like(length, len(catalogue))
+    if "history_count" in blocks.batch.slates.user_columns:
+        candidates = candidates - blocks.batch.user_column("history_count")
+    short = (length < candidates) & blocks[Counted("relevant", relevance=relevance)]
+    if bool(short.any()):
+        row = int(torch.nonzero(short)[0])
+        user = blocks.batch.slates.users.slice(blocks.batch.start + row, blocks.batch.start + row + 1).tolist()[0]
+        raise NeedError(
+            f"{name} needs each user's ranking of all candidates (the catalogue without the history)",
+            f"{int(short.sum())} user(s) of a batch with shorter lists, e.g. user {user!r} with "
+            f"{int(length[row])} of {int(candidates[row])}",
+            "give whole rankings or a score matrix; for top-k lists use nDCG, MAP or Recall",
+        )
+
+
+@dataclass(frozen=True)
+class AUC(UserMetric):
+    """The share of a user's irrelevant candidates that stand below a relevant item, averaged over all relevant items
+    of all users (a micro average); ties count half.
+
+    Undefined for users whose candidates are all relevant: their items do not enter.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "AUC", catalogue=["a", "b", "c"])["AUC"]
+    0.5
+    """
+
+    name = "AUC"
+    family = "accuracy"
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(depth=None, context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        pairs = blocks[PairShares(self.name, self.ranking, self.relevance)]
+        total = torch.where(pairs.hits, pairs.share, 0.0).sum(1)
+        return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
+
+    def start(self) -> State:
+        return Sums() if self.over == "mean" else super().start()
+
+    def update(self, blocks: Blocks) -> State:
+        if self.over != "mean":
+            return super().update(blocks)
+        defined = self.counted(blocks) & ~self.values(blocks).isnan()
+        relevant = blocks[RelevantCount(self.relevance)][defined]
+        total = (self.values(blocks)[defined] * relevant).sum()
+        return Sums({"total": float(total), "relevant": int(relevant.sum()), "users": int(defined.sum())})
+
+    def compute(self, state: Any) -> Result:
+        if self.over != "mean":
+            return super().compute(state)
+        return Result(state["total"] / state["relevant"] if state["relevant"] else float("nan"), users=state["users"])
+
+
+@dataclass(frozen=True)
+class GAUC(AUC):
+    """AUC of each user, averaged over users.
+
+    Attributes:
+        weight: "equal" users, or by the number of "relevant" items.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["c"]}, "GAUC", catalogue=["a", "b", "c"])["GAUC"]
+    0.0
+    """
+
+    name = "GAUC"
+
+    weight: Literal["equal", "relevant"] = field(default="equal", kw_only=True)
+
+    def start(self) -> State:
+        return super().start() if self.weight == "relevant" else UserMetric.start(self)
+
+    def update(self, blocks: Blocks) -> State:
+        return super().update(blocks) if self.weight == "relevant" else UserMetric.update(self, blocks)
+
+    def compute(self, state: Any) -> Result:
+        return super().compute(state) if self.weight == "relevant" else UserMetric.compute(self, state)
+
+
+@dataclass(frozen=True)
+class LAUC(TopKMetric):
+    """AUC limited to the first k places: relevant items beyond them score 0; divided by min(k, P).
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "LAUC@1,2", catalogue=["a", "b", "c"]).values
+    {'LAUC@1': 0.0, 'LAUC@2': 0.5}
+    """
+
+    name = "LAUC"
+    family = "accuracy"
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(depth=None, context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        pairs = blocks[PairShares("LAUC", self.ranking, self.relevance)]
+        total = torch.where(pairs.hits, pairs.share, 0.0)[:, : self.k].sum(1)
+        return total / blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k)
+

@@ -1,0 +1,193 @@
+"""Plugins: built-ins and strangers through the same hooks; look-up by name; collisions; failures by distribution."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, distributions
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from bridgeval import hookspecs
+from bridgeval.errors import (
+    AmbiguousLoaderError,
+    DuplicateNameError,
+    NoLoaderError,
+    PluginFailedError,
+    PluginWarning,
+)
+
+if TYPE_CHECKING:
+    from bridgeval.convention import Convention
+    from bridgeval.engine.metric import Metric
+    from bridgeval.hookspecs import Loader
+
+GROUP = "bridgeval"
+DISABLE = "BRIDGEVAL_DISABLE_PLUGINS"
+BUILTIN = (
+    "bridgeval.metrics",
+    "bridgeval.toolkits.frames",
+    "bridgeval.toolkits.mapping",
+    "bridgeval.toolkits.peers",
+)
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """One plugin as `bridgeval plugins` lists it.
+
+    Attributes:
+        name: the entry point's name; the module for built-ins.
+        distribution: the package it came with, and its version.
+        error: why it was left out, if it was.
+    """
+
+    name: str
+    distribution: str
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """What is installed.
+
+    Attributes:
+        manager: pluggy's.
+        infos: every plugin, those left out included.
+    """
+
+    manager: pluggy.PluginManager
+    infos: list[PluginInfo] = field(default_factory=list)
+
+    @cached_property
+    def metrics(self) -> dict[str, type[Metric]]:
+        """Metric classes by their name."""
+        return self._collected("bridgeval_metrics", lambda metric: metric.name, "metric")
+
+    @cached_property
+    def loaders(self) -> dict[str, Loader]:
+        return self._collected("bridgeval_loaders", lambda loader: loader.name, "loader")
+
+    @cached_property
+    def conventions(self) -> dict[str, Convention]:
+        return self._collected("bridgeval_conventions", lambda table: table.toolkit, "convention")
+
+    def loader_for(self, recommendations: Any, relevance: Any, name: str | None = None) -> Loader:
+        """The one loader that recognises the objects, or the one called `name`."""
+        if name is not None:
+            if name not in self.loaders:
+                raise NoLoaderError(
+                    f"there is no loader {name!r}", f"loaders {', '.join(self.loaders)}", "see `bridgeval plugins`"
+                )
+            return self.loaders[name]
+        fitting = [x for x in self.loaders.values() if x.recognises(recommendations, relevance)]
+        kinds = f"{type(recommendations).__name__} and {type(relevance).__name__}"
+        if not fitting:
+            raise NoLoaderError(
+                "no loader recognises these recommendations and relevance",
+                kinds,
+                f"give data frames, mappings by user or file paths; loaders: {', '.join(self.loaders)}",
+            )
+        if len(fitting) > 1:
+            names = [loader.name for loader in fitting]
+            raise AmbiguousLoaderError(
+                f"several loaders recognise these objects: {', '.join(names)}", kinds, f"decide with loader={names[0]!r}"
+            )
+        return fitting[0]
+
+    def _collected(self, hook: str, name_of: Callable[[Any], str], what: str) -> dict[str, Any]:
+        """Offers of all plugins by name. A plugin that fails, or offers a taken name, is reported and left out."""
+        offers: dict[str, Any] = {}
+        owners: dict[str, str] = {}
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            plugin = implementation.plugin_name
+            try:
+                offered = {name_of(offer): offer for offer in implementation.function()}
+            except Exception as error:
+                self._leave_out(plugin, PluginFailedError(f"plugin {plugin!r} failed in {hook}", repr(error)))
+                continue
+            lower = {name.lower(): name for name in offers}
+            for name, offer in offered.items():
+                taken = lower.get(name.lower())
+                if taken is not None:
+                    problem = DuplicateNameError(
+                        f"{what} {name!r} of plugin {plugin!r} is left out, the name is taken",
+                        f"{owners[taken]!r} offers it already",
+                        f"rename it, or switch one off with {DISABLE}={plugin}",
+                    )
+                    self._leave_out(plugin, problem)
+                    continue
+                offers[name] = offer
+                owners[name] = plugin
+        return offers
+
+    def _leave_out(self, plugin: str, problem: Exception) -> None:
+        for at, info in enumerate(self.infos):
+            if info.name == plugin:
+                self.infos[at] = PluginInfo(info.name, info.distribution, str(problem))
+        warnings.warn(str(problem), PluginWarning, stacklevel=4)
+
+
+def load_plugins(
+    disabled: Iterable[str] = (),
+    builtin: Sequence[str] = BUILTIN,
+    entry_points: Iterable[tuple[str, EntryPoint]] | None = None,
+) -> Plugins:
+    """Builds a manager with the built-ins and every entry point of the group `bridgeval`.
+
+    Args:
+        disabled: names of entry points to leave out; "all" leaves out every one.
+        builtin: modules that implement hooks.
+        entry_points: (distribution, entry point) pairs; None looks at what is installed.
+    """
+    manager = pluggy.PluginManager("bridgeval")
+    manager.add_hookspecs(hookspecs)
+    plugins = Plugins(manager)
+    for module in builtin:
+        manager.register(importlib.import_module(module), name=module)
+        plugins.infos.append(PluginInfo(module, "bridgeval"))
+    off = {name.strip() for name in disabled}
+    for distribution, point in entry_points if entry_points is not None else installed_entry_points():
+        if "all" in off or point.name in off:
+            plugins.infos.append(PluginInfo(point.name, distribution, "switched off"))
+            continue
+        try:
+            manager.register(point.load(), name=point.name)
+            manager.check_pending()
+        except Exception as error:
+            if manager.has_plugin(point.name):
+                manager.unregister(name=point.name)
+            problem = PluginFailedError(
+                f"plugin {point.name!r} of {distribution} could not be loaded", repr(error), "the rest goes on"
+            )
+            plugins.infos.append(PluginInfo(point.name, distribution, str(problem)))
+            warnings.warn(str(problem), PluginWarning, stacklevel=2)
+            continue
+        plugins.infos.append(PluginInfo(point.name, distribution))
+    return plugins
+
+
+def installed_entry_points() -> list[tuple[str, EntryPoint]]:
+    """Entry points of the group with the distribution each came with."""
+    found: dict[tuple[str, str], tuple[str, EntryPoint]] = {}
+    for distribution in distributions():
+        label = f"{distribution.metadata['Name']} {distribution.version}"
+        for point in distribution.entry_points:
+            if point.group == GROUP:
+                found.setdefault((point.name, point.value), (label, point))
+    return list(found.values())
+
+
+def installed() -> Plugins:
+    """The plugins of this environment, loaded once; `BRIDGEVAL_DISABLE_PLUGINS` (a comma list) switches off."""
+    return _installed(os.environ.get(DISABLE, ""))
+
+
+@cache
+def _installed(disabled: str) -> Plugins:
+    return load_plugins(disabled.split(",") if disabled else ())

@@ -1,0 +1,5 @@
+"""Report: the results, how they were obtained, and the forms they are shown in."""
+
+from bridgeval.report.report import Population, Report, report_of
+
+__all__ = ["Population", "Report", "report_of"]

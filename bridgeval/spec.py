@@ -1,0 +1,212 @@
+"""Names <-> metrics: "nDCG@10", "F1(beta=0.5)@5,10", "replay:NDCG@10". Read with Python's own parser, never run."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from bridgeval import plugins as installed_plugins
+from bridgeval.engine.metric import Metric, literal
+from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
+
+if TYPE_CHECKING:
+    from bridgeval.plugins import Plugins
+
+
+def parse(text: str, convention: str | None = None, plugins: Plugins | None = None) -> list[Metric]:
+    """The metrics that a name asks for, one for each cutoff.
+
+    Args:
+        text: a name, parameters in brackets, `@` and cutoffs; a toolkit and a colon before it.
+        convention: the toolkit to look names without a prefix up in first.
+        plugins: where metrics are looked up; None takes what is installed.
+
+    >>> [str(metric) for metric in parse("ndcg@5,10")]
+    ['nDCG@5', 'nDCG@10']
+    >>> parse("nDGC@10")
+    Traceback (most recent call last):
+    bridgeval.errors.UnknownMetricError: there is no metric 'nDGC'; hint: did you mean nDCG...
+    """
+    known = plugins or installed_plugins.installed()
+    toolkit, name, parameters, cutoffs = _split(text)
+    if toolkit is None and convention is not None:
+        table = _convention(convention, known)
+        toolkit = convention if table.find(name) is not None else None
+    return [_make(text, toolkit, name, parameters, k, known) for k in cutoffs]
+
+
+def parse_all(
+    metrics: str | Metric | Iterable[str | Metric], convention: str | None = None, plugins: Plugins | None = None
+) -> list[Metric]:
+    """The metrics of a list of names and metric objects, in order, without repeats."""
+    asked = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    if not asked:
+        raise SpecError("no metric was asked for", hint="give e.g. metrics=['nDCG@10', 'Recall@10']")
+    found: dict[str, Metric] = {}
+    for one in asked:
+        if not isinstance(one, str | Metric):
+            raise SpecError(
+                "a metric is a name or a metric object", f"{one!r}", "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)"
+            )
+        for metric in parse(one, convention, plugins) if isinstance(one, str) else [one]:
+            found.setdefault(str(metric), metric)
+    return list(found.values())
+
+
+def names(plugins: Plugins | None = None) -> list[str]:
+    """All names that can be asked for, natives first."""
+    known = plugins or installed_plugins.installed()
+    conventions = known.conventions.values()
+    return [*known.metrics, *(f"{table.toolkit}:{name}" for table in conventions for name in table.metrics)]
+
+
+def _split(text: str) -> tuple[str | None, str, dict[str, Any], list[int | None]]:
+    head, at, tail = text.rpartition("@")
+    if not at or ")" in tail:
+        head, tail = text, ""
+    before, _, _ = head.partition("(")
+    toolkit, colon, _ = before.partition(":")
+    call = head[len(toolkit) + 1 :] if colon else head
+    cutoffs = _cutoffs(text, tail) if at and tail else [None]
+    if at and not tail and text.endswith("@"):
+        raise SpecError(f"{text!r} has no cutoff after @", hint="e.g. nDCG@10 or nDCG@5,10")
+    name, parameters = _call(text, call.strip())
+    return (toolkit.strip() if colon else None), name, parameters, cutoffs
+
+
+def _cutoffs(text: str, tail: str) -> list[int | None]:
+    try:
+        return [int(part) for part in tail.split(",")]
+    except ValueError:
+        raise SpecError(
+            f"{text!r} cannot be read", f"cutoff {tail!r}", "cutoffs are whole numbers: nDCG@10 or nDCG@5,10"
+        ) from None
+
+
+def _call(text: str, call: str) -> tuple[str, dict[str, Any]]:
+    problem = SpecError(
+        f"{text!r} cannot be read as a metric",
+        hint='write a name, parameters by keyword, and cutoffs: F1(metric_1="nDCG", beta=0.5)@10',
+    )
+    try:
+        node = ast.parse(call, mode="eval").body
+    except SyntaxError:
+        raise problem from None
+    if isinstance(node, ast.Name):
+        return node.id, {}
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+        raise problem
+    parameters = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise problem
+        try:
+            parameters[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError:
+            raise problem from None
+    return node.func.id, parameters
+
+
+def _make(
+    text: str, toolkit: str | None, name: str, parameters: dict[str, Any], k: int | None, known: Plugins
+) -> Metric:
+    label = None
+    if toolkit is None:
+        maker: Callable[..., Any] = _native(name, known)
+    else:
+        found = _convention(toolkit, known).find(name)
+        if found is None:
+            raise _unknown(f"{toolkit}:{name}", known)
+        own, maker = found
+        given = [f"{key}={literal(value)}" for key, value in parameters.items()]
+        label = f"{toolkit}:{own}" + (f"({', '.join(given)})" if given else "")
+    target = getattr(maker, "metric", maker)
+    values = dict(parameters)
+    for part in getattr(target, "made_of", ()):
+        if part in values:
+            values[part] = _parts(values[part], toolkit, k, known)
+    if k is not None:
+        values["k"] = k
+    return _build(text, maker, target, values, label)
+
+
+def _build(
+    text: str, maker: Callable[..., Any], target: Any, values: dict[str, Any], label: str | None
+) -> Metric:
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    accepted = _parameters(target)
+    if accepted is not None:
+        for key in values:
+            if key not in accepted:
+                raise _refused(text, key, accepted)
+        if "k" in accepted and "k" not in values:
+            raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
+    metric: Metric = maker(**values)
+    return metric if label is None else replace(metric, label=label)
+
+
+def _parameters(target: Any) -> list[str] | None:
+    if isinstance(target, type) and issubclass(target, Metric):
+        return [f.name for f in fields(target) if f.name != "label"]
+    return None
+
+
+def _refused(text: str, key: str, accepted: list[str]) -> BadParameterError:
+    if key == "k":
+        return BadParameterError(f"{text!r} has a cutoff, but this metric takes none", hint="leave out @ and the number")
+    return BadParameterError(
+        f"{text!r} has no parameter {key!r}", hint=f"its parameters are {', '.join(a for a in accepted if a != 'k')}"
+    )
+
+
+def _parts(value: Any, toolkit: str | None, k: int | None, known: Plugins) -> Any:
+    """Metrics that a metric is made of: names take the cutoff and the toolkit of the whole."""
+    if isinstance(value, list | tuple):
+        return tuple(_parts(one, toolkit, k, known) for one in value)
+    if not isinstance(value, str):
+        return value
+    own_toolkit, name, parameters, cutoffs = _split(value)
+    if len(cutoffs) > 1:
+        raise SpecError(f"{value!r} has several cutoffs inside a metric", hint="give one, or leave it to the whole")
+    chosen = own_toolkit or toolkit
+    if cutoffs == [None] and k is not None and _takes_cutoff(chosen, name, known):
+        cutoffs = [k]
+    return _make(value, chosen, name, parameters, cutoffs[0], known)
+
+
+def _takes_cutoff(toolkit: str | None, name: str, known: Plugins) -> bool:
+    found = None if toolkit is None else _convention(toolkit, known).find(name)
+    if toolkit is not None and found is None:
+        raise _unknown(f"{toolkit}:{name}", known)
+    maker = _native(name, known) if found is None else found[1]
+    parameters = _parameters(getattr(maker, "metric", maker))
+    return parameters is None or "k" in parameters
+
+
+def _native(name: str, known: Plugins) -> type[Metric]:
+    for own, metric in known.metrics.items():
+        if own.lower() == name.lower():
+            return metric
+    raise _unknown(name, known)
+
+
+def _convention(toolkit: str, known: Plugins) -> Any:
+    if toolkit not in known.conventions:
+        raise UnknownMetricError(
+            f"there is no convention {toolkit!r}", hint=f"the conventions are {', '.join(sorted(known.conventions))}"
+        )
+    return known.conventions[toolkit]
+
+
+def _unknown(name: str, known: Plugins) -> UnknownMetricError:
+    everything = names(known)
+    spelled = {one.lower(): one for one in everything}
+    near = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)
+    if not near and ":" not in name:
+        near = [one for one in spelled if one.split(":")[-1] == name.lower()][:3]
+    nearest = ", ".join(spelled[one] for one in near)
+    hint = f"did you mean {nearest}?" if nearest else "`bridgeval metrics` lists them all"
+    return UnknownMetricError(f"there is no metric {name!r}", hint=hint)

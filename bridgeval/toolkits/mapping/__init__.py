@@ -1,0 +1,29 @@
+"""Mappings by user: `{user: [items]}`, `{user: [(item, score)]}`, `{user: {item: score}}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.rows import is_frame
+from bridgeval.engine.source import LocalSource
+from bridgeval.hookspecs import Loader, hookimpl
+
+
+class MappingLoader:
+    """Recommendations in a mapping; the relevance in a mapping or a frame."""
+
+    name = "mapping"
+
+    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+        return isinstance(recommendations, Mapping) and (isinstance(relevance, Mapping) or is_frame(relevance))
+
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
+        inputs = Inputs.of(recommendations, relevance, **extras)
+        return LocalSource(inputs.slates, inputs.context, inputs.offers)
+
+
+@hookimpl
+def bridgeval_loaders() -> Iterable[Loader]:
+    return [MappingLoader()]
