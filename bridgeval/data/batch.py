@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,13 +79,22 @@ class Rectangle:
         return where.clamp_(max=last).to(self.device)
 
     def _laid_out(self, flat: npt.NDArray[np.generic], fill: float) -> Tensor:
-        values = torch.from_numpy(np.ascontiguousarray(flat[self._rows])).to(self.device)
+        values = tensor_of(flat[self._rows]).to(self.device)
         if self.uniform:
             return values.view(len(self), self.width)
         if not len(values):
             return torch.full((len(self), self.width), fill, dtype=values.dtype, device=self.device)
         cells = values[self._where]
         return cells.masked_fill_(~self.valid, fill)
+
+
+def tensor_of(array: npt.NDArray[Any]) -> Tensor:
+    """A tensor that shares the memory of an array. Arrow's arrays are read-only; nothing here writes to them."""
+    if array.flags.writeable:
+        return torch.from_numpy(array)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array)
 
 
 @dataclass(frozen=True)
@@ -107,7 +118,7 @@ class Batch:
 
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""
-        return torch.from_numpy(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
+        return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
 
 
 def batches(slates: Slates, device: torch.device, batch_size: int | None = None) -> Iterator[Batch]:

@@ -1,0 +1,105 @@
+"""Compares bridgeval with numbers that the toolkits themselves produced.
+
+    python -m tests.golden.compare [DIR]
+
+runs every golden file below DIR (default: the copies in `tests/golden/data`) and prints for each toolkit how many values
+were compared, how many differ and how many were skipped because the toolkit itself recorded an error there.
+Exit code 1 when anything differs, or is skipped for another reason, or nothing was found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+DATA = Path(__file__).parent / "data"
+
+# Toolkit -> the module that reads its files. A module has `reads(document) -> bool`, for the JSON document of a file,
+# and `comparisons(path, document) -> Iterator[Comparison]`.
+READERS = {"warprec": "tests.golden.warprec", "replay": "tests.golden.replay", "librec": "tests.golden.librec"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One number of theirs beside ours.
+
+    Attributes:
+        where: which number, for the message.
+        theirs: what the toolkit gave; None with a `skipped` reason.
+        ours: what bridgeval gives.
+        tolerance: relative or absolute.
+        skipped: why it was not compared. "recorded error" is the only reason that is allowed.
+    """
+
+    where: str
+    theirs: float | None = None
+    ours: float | None = None
+    tolerance: float = 1e-9
+    skipped: str = ""
+
+    @property
+    def differs(self) -> bool:
+        if self.skipped:
+            return self.skipped != "recorded error"
+        if self.theirs is None or self.ours is None:
+            return self.theirs is not self.ours
+        if math.isnan(self.theirs) or math.isnan(self.ours):
+            return math.isnan(self.theirs) != math.isnan(self.ours)
+        return not math.isclose(self.theirs, self.ours, rel_tol=self.tolerance, abs_tol=self.tolerance)
+
+
+def number(value: Any) -> float:
+    """A number as the golden files write it: null is NaN, infinities and NaN may be text."""
+    return math.nan if value is None else float(value)
+
+
+def readers() -> dict[str, ModuleType]:
+    """The modules of toolkits that are there."""
+    here = Path(__file__).parent
+    return {
+        toolkit: importlib.import_module(name)
+        for toolkit, name in READERS.items()
+        if (here / f"{name.rpartition('.')[2]}.py").exists()
+    }
+
+
+def golden_files(folder: Path) -> Iterator[tuple[str, ModuleType, Path, Any]]:
+    """(toolkit, reader, path, document) of every file that a reader knows."""
+    known = readers()
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue
+        for toolkit, module in known.items():
+            if isinstance(document, dict) and module.reads(document):
+                yield toolkit, module, path, document
+
+
+def main(arguments: list[str]) -> int:
+    folder = Path(arguments[0]) if arguments else DATA
+    tallies: dict[str, Counter[str]] = {}
+    for toolkit, module, path, document in golden_files(folder):
+        tally = tallies.setdefault(toolkit, Counter())
+        for comparison in module.comparisons(path, document):
+            tally["skipped" if comparison.skipped else "compared"] += 1
+            if comparison.differs:
+                tally["differ"] += 1
+                if tally["differ"] <= 20:
+                    print(f"{path.name}: {comparison}", file=sys.stderr)
+    for toolkit, tally in tallies.items():
+        print(f"{toolkit} compared={tally['compared']} differ={tally['differ']} skipped={tally['skipped']}")
+    failed = not tallies or any(tally["differ"] or not tally["compared"] for tally in tallies.values())
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
