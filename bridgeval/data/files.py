@@ -61,4 +61,6 @@ def _read(path: str, read: Any) -> pa.Table:
     try:
         return read()
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path!r} cannot be read", str(error).splitlines()[0], "is it Parquet, CSV or TSV?") from error
+        raise InputError(
+            f"{path!r} cannot be read", str(error).splitlines()[0], "is it Parquet, CSV or TSV?"
+        ) from error

@@ -34,7 +34,7 @@ class Ids:
     [1, 1]
     """
 
-    values: npt.NDArray[np.int64] | pa.LargeStringArray
+    values: Any
 
     @staticmethod
     def of(column: Any, what: str = "id") -> Ids:
@@ -218,9 +218,7 @@ def _as_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
     if pa.types.is_uint64(array.type):
         largest = pc.max(array).as_py() or 0
         if largest >= 1 << 63:
-            raise BadValueError(
-                f"{what}s must fit in 64 bits with a sign", f"{largest}", "convert them to strings"
-            )
+            raise BadValueError(f"{what}s must fit in 64 bits with a sign", f"{largest}", "convert them to strings")
     values = array.to_numpy(zero_copy_only=False)
     return values if values.dtype == np.int64 else values.astype(np.int64)
 

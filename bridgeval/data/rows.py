@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bridgeval.data.columns import Role, columns_for
 from bridgeval.data.ids import Ids
-from bridgeval.errors import BadValueError, InputError, NoLoaderError
+from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
@@ -37,6 +37,13 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @property
+    def owners(self) -> Ids:
+        """The users; an error for a table by item alone."""
+        if self.users is None:
+            raise MissingColumnError("these rows have no user", hint="give a column with the user id")
+        return self.users
 
 
 def is_frame(value: object) -> bool:
@@ -88,9 +95,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     if pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
         column = pc.cast(column, pa.float64(), safe=False)
     elif not pa.types.is_floating(kind):
-        raise BadValueError(
-            f"the {what} must hold numbers", f"type {kind}", "convert it with .astype('float64')"
-        )
+        raise BadValueError(f"the {what} must hold numbers", f"type {kind}", "convert it with .astype('float64')")
     if column.null_count:
         raise BadValueError(
             f"the {what} has {column.null_count} missing value(s) (null or NaN)",

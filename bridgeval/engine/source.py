@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bridgeval.data.context import Context
-from bridgeval.data.slates import Slates
 from bridgeval.data.needs import Needs
+from bridgeval.data.slates import Slates
 from bridgeval.engine.plan import Execution, Plan, States, fold
 
 
