@@ -110,7 +110,7 @@ def test_files(tmp_path, kind):
 @pytest.mark.parametrize(
     "convert",
     [
-        lambda rows: {item: number for item, number in rows},
+        dict,
         lambda rows: np.array([(item, number) for item, number in rows], dtype=object),
         lambda rows: [list(row) for row in rows],
         tuple,
@@ -239,7 +239,7 @@ def test_a_failing_python_metric_names_metric_and_user():
         def value(self, slate):
             return 1 / len(slate.items)
 
-    with pytest.raises(MetricFailedError, match="Broken failed for user 'dan'.*ZeroDivisionError"):
+    with pytest.raises(MetricFailedError, match=r"Broken failed for user 'dan'.*ZeroDivisionError"):
         bridgeval.evaluate(SHOWN, RELEVANT, Broken())
 
 

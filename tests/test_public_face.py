@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import bridgeval
 
 
@@ -26,7 +28,6 @@ def test_evaluating_mappings_imports_no_library_that_is_not_used():
 
 
 def test_exports_are_exact_and_importable():
-    assert sorted(bridgeval.__all__) == bridgeval.__all__ or sorted(bridgeval._HOMES) == sorted(bridgeval.__all__)
     for name in bridgeval.__all__:
         assert getattr(bridgeval, name) is not None
     assert set(dir(bridgeval)) == set(bridgeval.__all__)
@@ -34,9 +35,5 @@ def test_exports_are_exact_and_importable():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    try:
-        bridgeval.nosuch  # noqa: B018
-    except AttributeError as error:
-        assert "nosuch" in str(error)
-    else:
-        raise AssertionError("an unknown name was found")
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = bridgeval.nosuch

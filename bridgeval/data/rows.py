@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -145,7 +145,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
     if isinstance(value, Rows):
         return "score" in value.columns
     if isinstance(value, Mapping):
-        first = next((entry for entry in value.values() if isinstance(entry, Sized) and len(entry)), ())
+        first = next((entry for entry in value.values() if isinstance(entry, Collection) and len(entry)), ())
         if isinstance(first, Mapping) or getattr(first, "ndim", 1) == 2:
             return True
         return isinstance(next(iter(first), None), tuple | list)
