@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.hookspecs import hookimpl
+    from bridgeval.metrics.weights import NcisMetric
     from bridgeval.report import Report
     from bridgeval.spec import parse
 
@@ -32,6 +33,7 @@ _HOMES = {
     "Convention": "bridgeval.convention",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
+    "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
@@ -53,6 +55,7 @@ __all__ = [
     "Convention",
     "ListMetric",
     "Metric",
+    "NcisMetric",
     "Report",
     "Result",
     "RowMetric",
