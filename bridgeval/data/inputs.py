@@ -110,7 +110,7 @@ class Inputs:
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
             check_scores(self.prev_scores)
-            best = _best_first(self.prev_scores)
+            best = _highest_first(self.prev_scores)
             shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
         if needs.reads("baseline_rank") and self.baseline is not None:
             ranks = _ranks(slates.users, self.baseline)
@@ -171,7 +171,7 @@ def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArra
     return values
 
 
-def _best_first(rows: Rows) -> Rows:
+def _highest_first(rows: Rows) -> Rows:
     """The rows by score descending, so that the first of a repeated pair is the best."""
     order = np.argsort(-rows.columns["score"], kind="stable")
     users = None if rows.users is None else rows.users.take(order)
