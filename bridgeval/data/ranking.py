@@ -6,7 +6,7 @@ can be asked for in one call and each gets its own lists from the same batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -69,8 +69,9 @@ def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
     index: Tensor | None = None
     valid = shown.valid
     scores = shown.column("score") if shown.has("score") else None
-    by_score = scores is not None and policy.order != "given" and not shown.ranked
-    if scores is not None and by_score:
+    if scores is not None and policy.order != "given" and not shown.ranked:
+        if policy.order != "score":
+            return _ranked_by_squashed(shown, scores, policy, depth)
         index = _order(scores, shown, policy.ties)
     items = shown.items if index is None else shown.items.gather(1, index)
     keep = _kept(shown, scores, policy, index, items, valid)
@@ -79,13 +80,24 @@ def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
-    if scores is not None and by_score and policy.order != "score":
-        moved = scores if index is None else scores.gather(1, index)
-        again = sorted_index(_squashed(moved.double(), valid, policy.order), items, valid, policy.ties)
-        index = again if index is None else index.gather(1, again)
-        items = items.gather(1, again)
     stop = shown.width if depth is None else min(depth, shown.width)
     return RankedLists(items[:, :stop], valid[:, :stop], None if index is None else index[:, :stop])
+
+
+def _ranked_by_squashed(shown: Rectangle, scores: Tensor, policy: Ranking, depth: int | None) -> RankedLists:
+    """Rows kept by score, ordered by what a sigmoid or softmax of these rows makes of it, then without repeats."""
+    rows = ranked(shown, replace(policy, order="score", duplicates="all"), None)
+    squashed = _squashed(rows.of(scores).double(), rows.valid, policy.order)
+    index = sorted_index(squashed, rows.items, rows.valid, policy.ties)
+    items, valid = rows.items.gather(1, index), rows.valid.gather(1, index)
+    repeated = repeats(items, shown.pad) if policy.duplicates == "best" else None
+    if repeated is not None:
+        front = torch.argsort(~valid | repeated, dim=1, stable=True)
+        valid = (valid & ~repeated).gather(1, front)
+        index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
+    index = index if rows.index is None else rows.index.gather(1, index)
+    stop = shown.width if depth is None else min(depth, shown.width)
+    return RankedLists(items[:, :stop], valid[:, :stop], index[:, :stop])
 
 
 def _kept(
@@ -145,7 +157,7 @@ def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties
 
 
 def _squashed(scores: Tensor, valid: Tensor, order: Order) -> Tensor:
-    """What the order is taken from; a softmax that overflows leaves only "infinite" and "0" to tell apart."""
+    """What the order is taken from; of a softmax that overflows only "infinite" and "finite" are left."""
     if order == "sigmoid":
         return 1 / (1 + torch.exp(-scores))
     lowest = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True) if scores.shape[1] else scores

@@ -1,4 +1,4 @@
-"""Reads RePlay's NCIS files: `...-ncis/1` (one data set, many cases) and `...-ncis-edges/1` (a data set for each case)."""
+"""Reads RePlay's NCIS files: `...-ncis/1` (one data set, many cases), `...-ncis-edges/1` (a data set for each)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
 def table(rows: list[list[Any]]) -> pa.Table:
     """(user, item, number) or (item, number) rows."""
     names = PAIRS[-len(rows[0]) :] if rows else PAIRS
-    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {n: [] for n in names})
+    return pa.table(
+        dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {n: [] for n in names}
+    )
 
 
 def _values(where: str, case: dict[str, Any], data: dict[str, Any], alpha: float) -> Iterator[Comparison]:

@@ -112,7 +112,7 @@ class NCISMetric:
         extras = {"prev_scores": self.prev_policy_weights, "users": ground_truth_users}
         source = loader.load(recommendations, ground_truth, **extras)
         plan.check(source.offers)
-        (state,) = source.run(plan, Execution(torch.device("cpu")))
+        state: Any = source.run(plan, Execution(torch.device("cpu")))[0]
         return pd.DataFrame(state.rows, columns=["user_idx", "pred", "weight", "ground_truth"])
 
     def _weighed(self, k: int, max_k: int, users: Users = "relevant") -> NativePrecision:
@@ -129,7 +129,7 @@ class NCISPrecision(NCISMetric):
         return replace(self._weighed(k, max_k or k, users), label=str(self))
 
     @staticmethod
-    def _get_metric_value_by_user(k: int, pred: list[Any], ground_truth: list[Any], weights: list[float]) -> float:  # type: ignore[override]
+    def _get_metric_value_by_user(k: int, pred: list[Any], ground_truth: list[Any], weights: list[float]) -> float:
         relevant = set(ground_truth)
         shown = list(zip(pred, weights, strict=True))[:k]
         total = math.fsum(weight for _, weight in shown)
