@@ -18,12 +18,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, Hits, NewHits, Ranked, RelevantCount, ShownGains, at_cutoff
+from bridgeval.engine.blocks import Blocks, Hits, NewHits, RelevantCount, ShownGains, at_cutoff
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.accuracy import DistinctRelevantCount, FirstHit, Gain, IdealGains, discounts, gains_of
+from bridgeval.metrics.accuracy import DistinctRelevantCount, Gain, IdealGains, discounts, gains_of
 from bridgeval.metrics.weights import NcisMetric, RewardSums, WeightedMetric
 
 
@@ -142,8 +141,8 @@ class NCISnDCG(NcisMetric):
 
 def _at_first_hit(metric: WeightedMetric, blocks: Blocks) -> Tensor:
     """`[B, D]` bool: the place of each user's first hit."""
-    places = torch.arange(1, blocks[Ranked(metric.ranking)].items.shape[1] + 1, device=blocks.device)
-    return places == blocks[FirstHit(metric.ranking, metric.relevance)][:, None]
+    hits = blocks[Hits(metric.ranking, metric.relevance)]
+    return hits & (hits.cumsum(1) == 1)
 
 
 @dataclass(frozen=True)
