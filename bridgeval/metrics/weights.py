@@ -15,7 +15,7 @@ from torch.nn.functional import logsigmoid
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount
-from bridgeval.engine.metric import CountedUsers, TopKMetric
+from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BadValueError
@@ -219,7 +219,7 @@ class WeightedMetric(TopKMetric):
         return WeightedState(super().start())
 
     def update(self, blocks: Blocks) -> State:
-        counted = blocks[CountedUsers(self._unsummarised())]
+        counted = self.counted(blocks)
         found = blocks[self.weights]
         rewarded, weight = blocks[RewardSums(self._unsummarised())]
         totals = {
