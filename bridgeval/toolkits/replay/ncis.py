@@ -43,7 +43,12 @@ class NcisEntry(Entry):
 
 
 # Lines of the convention `replay-experimental`.
-NCIS_METRICS = {"NCISPrecision": NcisEntry(NativePrecision, {"missing": "zero", "arithmetic": "plain", "above": None})}
+NCIS_METRICS = {
+    "NCISPrecision": NcisEntry(
+        NativePrecision,
+        {"missing": "zero", "arithmetic": "plain", "masked": "keep", "above": None, "truth_duplicates": "first"},
+    )
+}
 
 
 class NCISMetric:
