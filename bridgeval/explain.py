@@ -96,7 +96,7 @@ def explain(
 ) -> Explanation:
     """Walks from one metric to the other, switching one parameter at a time, all in a single pass over the data.
 
-    Each step switches the parameter that, alone, moves the number most towards where it has to go; parameters that change
+    Each step switches the parameter that, alone, moves the number most towards where it has to go; those that change
     nothing on this data come last, with an effect of 0.
 
     Args:
