@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -43,6 +45,7 @@ def evaluate(
     device: str | torch.device = "auto",
     batch_size: int | None = None,
     memory: int | str | None = None,
+    resume: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[int], None] | None = None,
     group: ProcessGroup | None = None,
 ) -> Report:
@@ -69,6 +72,8 @@ def evaluate(
         batch_size: users in a batch; None picks a size that fits a budget of memory.
         memory: bytes to hold at once, or text such as "2GB"; larger files are streamed. None is a quarter of what is
             free.
+        resume: a file for the states while files are streamed: written after every chunk, removed at the end. After an
+            interruption the same call goes on from it.
         progress: None shows a bar for long work on a terminal; True or False decides; a function is called with the
             number of users done.
         group: merges the states of all ranks of a `torch.distributed` group; each rank gives its own users.
@@ -99,8 +104,10 @@ def evaluate(
         columns=columns,
     )
     plan.check(source.offers)
-    with progress_for(progress) as advance:
-        states = source.run(plan, Execution(_device(device), _checked(batch_size), advance, bytes_of(memory)))
+    saved = None if resume is None else Path(resume)
+    with progress_for(progress) as bar:
+        how = Execution(_device(device), _checked(batch_size), bar.users, bytes_of(memory), saved, bar.rows)
+        states = source.run(plan, how)
     if group is not None:
         states = merged_over_ranks(plan, states, group)
     return report_of(asked, plan.compute(states), loader=chosen.name)

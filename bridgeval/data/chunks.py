@@ -33,12 +33,13 @@ class Stream:
     """A table in pieces.
 
     Attributes:
-        pieces: opens the table anew and yields it in order.
+        pieces: opens the table anew and yields it in order, from a row on. Where pieces end does not depend on that
+            row, so that a run that goes on makes the chunks of one that was never interrupted.
         user: the column with the user id.
         schema: of the pieces.
     """
 
-    pieces: Callable[[], Iterable[pa.Table]]
+    pieces: Callable[[int], Iterable[pa.Table]]
     user: str
     schema: pa.Schema
 
@@ -46,11 +47,15 @@ class Stream:
         return self.schema.empty_table()
 
 
-def merged(shown: Stream, relevant: Stream) -> Generator[Chunk]:
-    """Chunks of two streams in the order of their users; raises NotInOrderError where one is not."""
-    wanted = _Cursor(relevant)
+def merged(shown: Stream, relevant: Stream, done: tuple[int, int] = (0, 0)) -> Generator[Chunk]:
+    """Chunks of two streams in the order of their users; raises NotInOrderError where one is not.
+
+    Args:
+        done: rows of each stream that whole chunks were made of before.
+    """
+    wanted = _Cursor(relevant, done[1])
     carried = shown.nothing()
-    for piece in shown.pieces():
+    for piece in shown.pieces(done[0]):
         table = pa.concat_tables([carried, piece])
         users = table[shown.user]
         _check_order(users)
@@ -64,9 +69,9 @@ def merged(shown: Stream, relevant: Stream) -> Generator[Chunk]:
 class _Cursor:
     """Reads a stream up to one user after another."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, start: int) -> None:
         self._stream = stream
-        self._pieces = iter(stream.pieces())
+        self._pieces = iter(stream.pieces(start))
         self._held = stream.nothing()
 
     def below(self, user: Any) -> pa.Table:
@@ -93,27 +98,33 @@ def _check_order(users: pa.ChunkedArray) -> None:
         raise NotInOrderError
 
 
-def spread(shown: Stream, relevant: Stream, parts: int) -> Generator[Chunk]:
-    """Chunks by a hash of the user, through temporary files that are gone when the iterator is closed."""
+def spread(shown: Stream, relevant: Stream, parts: int, done: int = 0) -> Generator[Chunk]:
+    """Chunks by a hash of the user, through temporary files that are gone when the iterator is closed.
+
+    Args:
+        parts: how many chunks there are.
+        done: how many of them are not wanted, the first ones.
+    """
     with tempfile.TemporaryDirectory(prefix="bridgeval-") as folder:
         for name, stream in (("shown", shown), ("relevant", relevant)):
-            _write_parts(stream, parts, Path(folder) / name)
-        for part in range(parts):
+            _write_parts(stream, range(done, parts), Path(folder) / name)
+        for part in range(done, parts):
             yield _read_part(Path(folder) / "shown", part), _read_part(Path(folder) / "relevant", part)
 
 
-def _write_parts(stream: Stream, parts: int, folder: Path) -> None:
+def _write_parts(stream: Stream, parts: range, folder: Path) -> None:
     folder.mkdir()
     schema = pa.schema([(f.name, _plain(f.type)) for f in stream.schema])
     with ExitStack() as stack:
-        files = [stack.enter_context(pa.OSFile(str(folder / f"{part}.arrow"), "wb")) for part in range(parts)]
+        files = [stack.enter_context(pa.OSFile(str(folder / f"{part}.arrow"), "wb")) for part in parts]
         writers = [stack.enter_context(pa.ipc.new_file(file, schema)) for file in files]
-        for piece in stream.pieces():
+        for piece in stream.pieces(0):
             table = piece.cast(schema)
-            part_of = part_codes(table[stream.user], parts)
+            part_of = part_codes(table[stream.user], parts.stop)
             table = table.take(pa.array(order_by(part_of)))
-            ends = np.cumsum(np.bincount(part_of, minlength=parts))
-            for writer, start, end in zip(writers, [0, *ends[:-1]], ends, strict=True):
+            ends = np.cumsum(np.bincount(part_of, minlength=parts.stop))
+            for writer, part in zip(writers, parts, strict=True):
+                start, end = ends[part - 1] if part else 0, ends[part]
                 if end > start:
                     writer.write_table(table.slice(start, end - start))
 

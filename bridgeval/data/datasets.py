@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.dataset as pa_dataset
 
@@ -31,6 +33,20 @@ def dataset_at(path: str) -> pa_dataset.Dataset | None:
         return None
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
     return pa_dataset.dataset(files, format=text)
+
+
+def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    """The data set from a row on, in order, reading little ahead; row groups before that row are not read."""
+    if start and dataset.format.default_extname == "parquet":
+        groups = [group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group()]
+        while groups and (skipped := groups[0].count_rows()) <= start:
+            groups.pop(0)
+            start -= skipped
+        dataset = pa_dataset.FileSystemDataset(groups, dataset.schema, dataset.format, dataset.filesystem)
+    for batch in dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=4, fragment_readahead=1):
+        if start < len(batch):
+            yield batch.slice(start)
+        start = max(0, start - len(batch))
 
 
 def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:

@@ -29,6 +29,11 @@ def table_at(path: str) -> pa.Table:
     return _read(path, lambda: pa.concat_tables([_text_table(file) for file in files]))
 
 
+def opened(value: Any) -> Any:
+    """The table behind a path; anything else as it is."""
+    return table_at(os.fspath(value)) if is_path(value) else value
+
+
 def schema_at(path: str) -> pa.Schema:
     """The columns of what `table_at` would give, from the first file's header alone."""
     file = files_at(path)[0]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
 from bridgeval.engine.workers import in_order, worker_count
+from bridgeval.errors import BadParameterError
 
 States = tuple[State, ...]
 
@@ -64,17 +66,36 @@ class Execution:
         batch_size: users in a batch; None picks one that fits a budget of memory.
         progress: called with the number of users done since the last call.
         memory: bytes that may be held at once by sources that can choose.
+        resume: where states are saved while a streamed run lasts, and found by the one that goes on.
+        rows: called with what is being done to rows, how many are done, and how many there are.
     """
 
     device: torch.device
     batch_size: int | None = None
     progress: Callable[[int], None] | None = None
     memory: int = 2 * 10**9
+    resume: Path | None = None
+    rows: Callable[[str, int, int], None] | None = None
+
+    def refuse_resume(self) -> None:
+        """For sources that hold their data at once."""
+        if self.resume is not None:
+            raise BadParameterError(
+                "resume goes on with files that are streamed",
+                "data that is held in memory, or metrics that count users of the history, the baseline or a list",
+                "give paths, or leave resume out",
+            )
 
 
-def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution) -> States:
-    """Runs a plan over Slates: the same on one machine and inside a Spark task."""
-    states = plan.start()
+def fold(
+    plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution, states: States | None = None
+) -> States:
+    """Runs a plan over Slates: the same on one machine and inside a Spark task.
+
+    Args:
+        states: of chunks that were folded before; None at the beginning.
+    """
+    states = plan.start() if states is None else states
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
     workers = worker_count(how.device)
     for slates in chunks:

@@ -41,6 +41,7 @@ class LocalSource:
     offers: frozenset[str] = frozenset()
 
     def run(self, plan: Plan, how: Execution) -> States:
+        how.refuse_resume()
         return fold(plan, self.slates(plan.needs), self.context, how)
 
 
@@ -57,6 +58,7 @@ class DeferredSource:
     open: Callable[[], Source]
 
     def run(self, plan: Plan, how: Execution) -> States:
+        how.refuse_resume()
         return self.open().run(plan, how)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridgeval.data.datasets import dataset_at, memory_of
-from bridgeval.data.files import is_path, schema_at, table_at
+from bridgeval.data.files import is_path, opened, schema_at
 from bridgeval.data.inputs import offers_of
 from bridgeval.data.rows import is_frame
 from bridgeval.engine.plan import Execution, Plan, States
@@ -48,13 +48,9 @@ class FileSource:
 
     def run(self, plan: Plan, how: Execution) -> States:
         # Users that only the history, the baseline or a list names belong to no chunk.
-        fits = self.streamed.size <= how.memory or bool(plan.needs.users)
-        return self.at_once.run(plan, how) if fits else self.streamed.run(plan, how)
-
-
-def opened(value: Any) -> Any:
-    """The table behind a path; anything else as it is."""
-    return table_at(os.fspath(value)) if is_path(value) else value
+        fits = self.streamed.size <= how.memory and how.resume is None
+        at_once = fits or bool(plan.needs.users)
+        return self.at_once.run(plan, how) if at_once else self.streamed.run(plan, how)
 
 
 def _held(recommendations: Any, relevance: Any, extras: Mapping[str, Any]) -> DeferredSource:
@@ -71,4 +67,4 @@ def _streamed(
     if shown is None or relevant is None:
         return None
     size = memory_of(paths[0], shown) + memory_of(paths[1], relevant)
-    return StreamedSource(shown, relevant, {k: opened(v) for k, v in extras.items()}, offers, size)
+    return StreamedSource(shown, relevant, paths, extras, offers, size)

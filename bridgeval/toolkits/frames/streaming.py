@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,11 +14,13 @@ import pyarrow.dataset as pa_dataset
 
 from bridgeval.data.chunks import Chunk, NotInOrderError, Stream, merged, spread
 from bridgeval.data.columns import Role, columns_for
-from bridgeval.data.datasets import BYTES_PER_ROW
+from bridgeval.data.datasets import BYTES_PER_ROW, batches_from
+from bridgeval.data.files import files_at, is_path, opened
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.rows import rows_of_table
-from bridgeval.data.slates import Slates
 from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.engine.savepoint import Place, Savepoint
+from bridgeval.errors import BadParameterError
 
 ROWS_PER_PIECE = 1 << 21
 
@@ -28,56 +31,125 @@ class StreamedSource:
 
     Attributes:
         recommendations, relevance: read in pieces.
-        given: the other arguments of `Inputs.of`, in memory.
+        paths: of both.
+        given: the other arguments of `Inputs.of`; files among them are held in memory.
         offers: as of any source.
         size: bytes that both tables would take at once.
     """
 
     recommendations: pa_dataset.Dataset
     relevance: pa_dataset.Dataset
+    paths: tuple[str, str]
     given: Mapping[str, Any] = field(default_factory=dict)
     offers: frozenset[str] = frozenset()
     size: int = 0
 
     def run(self, plan: Plan, how: Execution) -> States:
+        savepoint = None if how.resume is None else Savepoint(how.resume, plan, self._origin())
+        saved = savepoint.read() if savepoint is not None else None
+        place, states = saved or (self._start(how), plan.start())
+        shown = self._stream(self.recommendations, "recommendations", place.rows)
+        relevant = self._stream(self.relevance, "relevance", place.rows)
+        base = Inputs.of(shown.nothing(), relevant.nothing(), **{k: opened(v) for k, v in self.given.items()})
+        run = _Run(plan, how, base, self.given.get("columns"), savepoint, self.size // BYTES_PER_ROW)
+        if place.way == "merged":
+            try:
+                return run.folded(merged(shown, relevant, (place.shown, place.relevant)), place, states)
+            except NotInOrderError:
+                place, states = Place("spread", place.rows, place.parts), plan.start()
+        watched = run.watched("spread")
+        return run.folded(spread(watched(shown), watched(relevant), place.parts, place.chunks), place, states)
+
+    def _start(self, how: Execution) -> Place:
         rows = max(1, min(ROWS_PER_PIECE, how.memory // BYTES_PER_ROW // 4))
-        shown = self._stream(self.recommendations, "recommendations", rows)
-        relevant = self._stream(self.relevance, "relevance", rows)
-        base = Inputs.of(shown.nothing(), relevant.nothing(), **self.given)
-        try:
-            return self._folded(plan, how, base, merged(shown, relevant))
-        except NotInOrderError:
-            parts = math.ceil(2 * self.size / how.memory)
-            return self._folded(plan, how, base, spread(shown, relevant, parts))
-
-    def _folded(self, plan: Plan, how: Execution, base: Inputs, chunks: Generator[Chunk]) -> States:
-        columns = self.given.get("columns")
-
-        def slates() -> Iterator[Slates]:
-            for shown, relevant in chunks:
-                rows = rows_of_table(shown, "recommendations", columns)
-                truth = rows_of_table(relevant, "relevance", columns)
-                yield from replace(base, recommendations=rows, relevance=truth).slates(plan.needs)
-
-        try:
-            return fold(plan, slates(), base.context, how)
-        finally:
-            chunks.close()
+        return Place("merged", rows, parts=math.ceil(2 * self.size / how.memory))
 
     def _stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:
         parts = columns_for(role, dataset.schema.names, self.given.get("columns"))
         schema = pa.schema([dataset.schema.field(name) for name in parts.values()])
         return Stream(partial(_pieces, dataset, schema.names, rows), parts["user"], schema)
 
+    def _origin(self) -> dict[str, Any]:
+        """What tells this data from other data: files with their sizes and times; nothing that is held in memory."""
+        files = dict(zip(("recommendations", "relevance"), self.paths, strict=True))
+        for name, value in self.given.items():
+            if is_path(value):
+                files[name] = os.fspath(value)
+            elif value is not None and name != "columns":
+                raise BadParameterError(
+                    f"resume cannot tell whether {name} is still the same",
+                    f"a {type(value).__name__} in memory",
+                    f"give {name} as a file, or leave resume out",
+                )
+        columns = dict(self.given.get("columns") or {})
+        return {"columns": columns, **{name: _signature(path) for name, path in files.items()}}
 
-def _pieces(dataset: pa_dataset.Dataset, names: list[str], rows: int) -> Iterator[pa.Table]:
-    """The data set in tables of about `rows` rows, reading little ahead."""
+
+@dataclass(frozen=True)
+class _Run:
+    """A plan on its way through the chunks."""
+
+    plan: Plan
+    how: Execution
+    base: Inputs
+    columns: Mapping[str, str] | None
+    savepoint: Savepoint | None
+    total: int
+
+    def folded(self, chunks: Generator[Chunk], place: Place, states: States) -> States:
+        """The states of all chunks, saved after each; nothing is left on disk once all are done."""
+        try:
+            self.tell("evaluated", place.shown + place.relevant)
+            for shown, relevant in chunks:
+                rows = rows_of_table(shown, "recommendations", self.columns)
+                truth = rows_of_table(relevant, "relevance", self.columns)
+                inputs = replace(self.base, recommendations=rows, relevance=truth)
+                states = fold(self.plan, inputs.slates(self.plan.needs), self.base.context, self.how, states)
+                place = place.after(len(shown), len(relevant))
+                if self.savepoint is not None:
+                    self.savepoint.save(place, states)
+                self.tell("evaluated", place.shown + place.relevant)
+        finally:
+            chunks.close()
+        if self.savepoint is not None:
+            self.savepoint.remove()
+        return states
+
+    def tell(self, what: str, done: int) -> None:
+        if self.how.rows is not None:
+            self.how.rows(what, done, max(done, self.total))
+
+    def watched(self, what: str) -> Callable[[Stream], Stream]:
+        """Streams that tell together how many rows have been read of them."""
+        done = 0
+
+        def pieces(stream: Stream, start: int) -> Iterator[pa.Table]:
+            nonlocal done
+            for piece in stream.pieces(start):
+                yield piece
+                done += len(piece)
+                self.tell(what, done)
+
+        return lambda stream: replace(stream, pieces=partial(pieces, stream))
+
+
+def _pieces(dataset: pa_dataset.Dataset, names: list[str], rows: int, start: int) -> Iterator[pa.Table]:
+    """The data set from a row on, in tables that end at every multiple of `rows`."""
     held: list[pa.RecordBatch] = []
-    batches = dataset.to_batches(columns=names, batch_size=min(rows, 1 << 17), batch_readahead=4, fragment_readahead=1)
-    for batch in batches:
-        held.append(batch)
-        if sum(map(len, held)) >= rows:
-            yield pa.Table.from_batches(held)
-            held = []
+    room = rows - start % rows
+    for batch in batches_from(dataset, start, names, min(rows, 1 << 17)):
+        rest = batch
+        while len(rest) >= room:
+            yield pa.Table.from_batches([*held, rest.slice(0, room)])
+            rest, held, room = rest.slice(room), [], rows
+        if len(rest):
+            held.append(rest)
+            room -= len(rest)
     if held:
         yield pa.Table.from_batches(held)
+
+
+def _signature(path: str) -> list[list[Any]]:
+    """Name, size and time of every file that a path stands for."""
+    stats = [(os.path.abspath(file), os.stat(file)) for file in files_at(path)]
+    return [[name, found.st_size, found.st_mtime_ns] for name, found in stats]
