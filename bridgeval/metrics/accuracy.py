@@ -25,8 +25,9 @@ from bridgeval.engine.blocks import (
     ShownGains,
     at_cutoff,
 )
-from bridgeval.engine.metric import Metric, TopKMetric, UserMetric, UserValues
+from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError, BadValueError
+from bridgeval.metrics.parts import PartValues, check_parts
 
 Gain = Literal["binary", "linear", "exponential", "shifted"]
 Discount = Literal["log2", "jarvelin"]
@@ -248,6 +249,8 @@ class F1(TopKMetric):
         metric_1: x, by default Precision at the same cutoff; any metric that gives per-user values.
         metric_2: y, by default Recall.
         beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
+        undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which also
+            counts every user it knows.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "F1@2")["F1@2"]
@@ -261,6 +264,7 @@ class F1(TopKMetric):
     metric_1: UserMetric | None = field(default=None, kw_only=True)
     metric_2: UserMetric | None = field(default=None, kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
+    undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -270,13 +274,9 @@ class F1(TopKMetric):
 
     @property
     def parts(self) -> tuple[UserMetric, UserMetric]:
-        shared = {
-            name: getattr(self, name)
-            for name in ("users", "order", "ties", "duplicates", "masked", "cut", "above", "truth_duplicates")
-        }
         return (
-            self.metric_1 or Precision(self.k, **shared),
-            self.metric_2 or Recall(self.k, **shared),
+            self.metric_1 or Precision(self.k, **self.policies),
+            self.metric_2 or Recall(self.k, **self.policies),
         )
 
     def needs(self) -> Needs:
@@ -284,21 +284,11 @@ class F1(TopKMetric):
         return super().needs() | first.needs() | second.needs()
 
     def values(self, blocks: Blocks) -> Tensor:
-        x, y = (blocks[UserValues(part)] for part in self.parts)
+        x, y = (blocks[PartValues(part)] for part in self.parts)
         weight = self.beta**2
         below = weight * x + y
-        return torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
-
-
-def check_parts(name: str, metrics: list[Metric]) -> None:
-    """Raises unless every metric gives per-user values."""
-    for metric in metrics:
-        if metric.per_user() is None:
-            raise BadParameterError(
-                f"{name} is made of metrics that give every user a value",
-                f"{metric}, which has one value for all users",
-                "use a metric such as Precision, nDCG or MAP",
-            )
+        values = torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+        return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 
 def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:

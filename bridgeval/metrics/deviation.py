@@ -1,0 +1,245 @@
+"""Fairness as mean absolute deviation: how far apart are the averages of groups of items, or of users?
+
+The measure is that of Deldjoo et al. (2021), "A flexible framework for evaluating user and item fairness in recommender
+systems": every group gets an average, the value is the mean absolute difference over all pairs of groups. Undefined with
+fewer than two groups that have an average. The averages are the parts of the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    Ranked,
+    ShownColumn,
+    ShownCount,
+    ShownGains,
+    UserGroups,
+    Users,
+    at_cutoff,
+)
+from bridgeval.engine.metric import TotalMetric, UserMetric
+from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
+from bridgeval.engine.summary import Result
+from bridgeval.metrics.accuracy import Gain, discounts, gains_of, nDCG
+from bridgeval.metrics.groups import Unassigned, Undefined, group_result, taking_part
+from bridgeval.metrics.parts import PartValues, check_parts
+from bridgeval.metrics.totals import cells_of, hits_of, mean_gap, population, ratio
+
+
+@dataclass(frozen=True)
+class ItemDeviation(TotalMetric):
+    """What ItemMADRanking and ItemMADRating share: items are averaged over their appearances, groups over their items.
+
+    Items that no list holds do not enter the average of their group.
+    """
+
+    family = "fairness"
+    higher_is_better = False
+
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item groups"}))
+
+    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        """`[B, k]` float64 numbers to average, and `[B, k]` bool which cells count."""
+        raise NotImplementedError(f"{type(self).__name__} must define appearances(blocks)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        cells = cells_of(blocks, self)
+        numbers, used = self.appearances(blocks)
+        items, size = cells.items[used].long(), blocks.batch.shown.pad
+        total = torch.bincount(items, weights=numbers[used], minlength=size)
+        count = torch.bincount(items, minlength=size)
+        sums = torch.stack([total, count.double()], dim=1).cpu().numpy()
+        facts = {"groups": blocks.context.items["groups"]}
+        return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)
+
+    def compute(self, state: Any) -> Result:
+        if state.items.ids is None:
+            return group_result(float("nan"), np.zeros(1), (), self.undefined, state.sums["users"])
+        table = state.facts["groups"]
+        shown = np.flatnonzero(state.items.values[:, 1])
+        total, count = state.items.values[shown].T
+        groups = table.aligned(state.items.ids)[shown]
+        means = _means(groups, total / count, len(table.labels) + 1)
+        value = mean_gap(taking_part(means, self.unassigned))
+        return group_result(value, means, table.labels, self.undefined, state.sums["users"])
+
+
+@dataclass(frozen=True)
+class ItemMADRanking(ItemDeviation):
+    """The gap between item groups in discounted gain: an item that is shown is worth `g(r) / log2(j + 1)` at place j.
+
+    Attributes:
+        gain: what a relevant item is worth, as in nDCG; WarpRec takes "shifted".
+        discount: "log2"; WarpRec takes "none", though its documentation speaks of discounted gain.
+        unassigned: items without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "ItemMADRanking@2", item_groups=groups)["ItemMADRanking@2"]
+    1.0
+    """
+
+    name = "ItemMADRanking"
+
+    users: Users = field(default="relevant", kw_only=True)
+    gain: Gain = field(default="exponential", kw_only=True)
+    discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
+
+    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        cells, hits = cells_of(blocks, self), hits_of(blocks, self)
+        grades = blocks[ShownGains(self.ranking, self.relevance)][:, : self.k]
+        gains = gains_of(self.gain, grades, hits)
+        if self.discount == "log2":
+            gains = gains * discounts("log2", gains.shape[1], blocks.device)
+        return gains, cells.used
+
+
+@dataclass(frozen=True)
+class ItemMADRating(ItemDeviation):
+    """The gap between item groups in the score they are shown with.
+
+    Attributes:
+        count: all appearances ("shown"); or only "hits", as in WarpRec.
+        unassigned, undefined: as in ItemMADRanking.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> bridgeval.evaluate({1: {"a": 4.0, "b": 2.5}}, {1: ["a"]}, "ItemMADRating@2", item_groups=groups)["ItemMADRating@2"]
+    1.5
+    """
+
+    name = "ItemMADRating"
+
+    count: Literal["shown", "hits"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double()
+        return scores, cells_of(blocks, self).used if self.count == "shown" else hits_of(blocks, self)
+
+
+@dataclass(frozen=True)
+class UserDeviation(TotalMetric):
+    """What UserMADRanking and UserMADRating share: groups are averaged over their users that have a value."""
+
+    family = "fairness"
+    higher_is_better = False
+
+    users: Users = field(default="relevant", kw_only=True)
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"user groups"}))
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        """`[B]` float64, NaN where undefined."""
+        raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        values = self.user_values(blocks)
+        defined = self.counted(blocks) & ~values.isnan()
+        groups, labels = blocks[UserGroups()][defined], blocks.context.users["groups"].labels
+        size = len(labels) + 1
+        total = torch.bincount(groups, weights=values[defined], minlength=size)
+        count = torch.bincount(groups, minlength=size)
+        sums = {"users": int(defined.sum()), "total": total.cpu().numpy(), "count": count.cpu().numpy()}
+        return Tally(Sums(sums), facts={"labels": labels})
+
+    def compute(self, state: Any) -> Result:
+        labels = state.facts.get("labels", ())
+        means = ratio(state.sums["total"], np.broadcast_to(state.sums["count"], len(labels) + 1))
+        value = mean_gap(taking_part(means, self.unassigned))
+        return group_result(value, means, labels, self.undefined, state.sums["users"])
+
+
+@dataclass(frozen=True)
+class UserMADRanking(UserDeviation):
+    """The gap between user groups in the quality of their lists.
+
+    Attributes:
+        metric: the quality, by default nDCG at the same cutoff; any metric that gives per-user values.
+        gain: of that nDCG; WarpRec takes "shifted".
+        unassigned: users without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: ["a"], 2: ["b"]}, {1: ["a"], 2: ["a"]}
+    >>> bridgeval.evaluate(lists, truth, "UserMADRanking@1", user_groups={1: "old", 2: "new"})["UserMADRanking@1"]
+    1.0
+    """
+
+    name = "UserMADRanking"
+    made_of: ClassVar[tuple[str, ...]] = ("metric",)
+
+    metric: UserMetric | None = field(default=None, kw_only=True)
+    gain: Gain = field(default="exponential", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_parts(self.name, [] if self.metric is None else [self.metric])
+
+    def needs(self) -> Needs:
+        return super().needs() | self._metric.needs()
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        return blocks[PartValues(self._metric)]
+
+    @property
+    def _metric(self) -> UserMetric:
+        return self.metric or nDCG(self.k, gain=self.gain, **self.policies)
+
+
+@dataclass(frozen=True)
+class UserMADRating(UserDeviation):
+    """The gap between user groups in the mean score of the first k places. Users who were shown nothing have no value.
+
+    WarpRec keeps masked items in short lists (masked="keep"), whose score of -inf makes the value infinite or undefined.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: {"a": 4.0}, 2: {"b": 2.5}}, {1: ["a"], 2: ["a"]}
+    >>> bridgeval.evaluate(lists, truth, "UserMADRating@1", user_groups={1: "old", 2: "new"})["UserMADRating@1"]
+    1.5
+    """
+
+    name = "UserMADRating"
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        total = at_cutoff(blocks[ScoreSums(self.ranking)], self.k)
+        return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+
+
+@dataclass(frozen=True)
+class ScoreSums(Block[Tensor]):
+    """Scores added up over the first 1, 2, ... places: `[B, D]` float64."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        scores = blocks[ShownColumn("score", self.ranking)].double()
+        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid, 0).cumsum(1)
+
+
+def _means(groups: Any, values: Floats, count: int) -> Floats:
+    """`[count]`: the mean of the values of each group, NaN for groups without any."""
+    return ratio(np.bincount(groups, weights=values, minlength=count), np.bincount(groups, minlength=count))
