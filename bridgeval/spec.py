@@ -128,7 +128,7 @@ def _make(
         given = [f"{key}={literal(value)}" for key, value in parameters.items()]
         label = f"{toolkit}:{own}" + (f"({', '.join(given)})" if given else "")
     target = getattr(maker, "metric", maker)
-    values = dict(parameters)
+    values = getattr(maker, "native", dict)(parameters)
     for part in getattr(target, "made_of", ()):
         if part in values:
             values[part] = _parts(values[part], toolkit, k, known)

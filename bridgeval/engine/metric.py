@@ -27,6 +27,7 @@ POPULATION_NEEDS = {
     "history": "users of the history",
     "baseline": "users of the baseline",
     "given": "users given",
+    "known": "all users",
 }
 
 

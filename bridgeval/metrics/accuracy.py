@@ -191,7 +191,8 @@ class nDCG(TopKMetric):
     "shifted", because a constant factor cancels.
 
     Attributes:
-        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", 2^(r + 1) - 1.
+        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", WarpRec's 2^(r + 1) - 1, where an item with a
+            gain below 0, though it is not relevant, takes r away.
         ideal: what the list is measured against: "reachable", the min(k, P) highest gains; "k", a list of k items
             with gain 1 whatever P is; "listed", the min(k, P, n) highest gains.
         discount: "log2", 1 / log2(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1 and 2 alone.
@@ -249,8 +250,8 @@ class F1(TopKMetric):
         metric_1: x, by default Precision at the same cutoff; any metric that gives per-user values.
         metric_2: y, by default Recall.
         beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
-        undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which also
-            counts every user it knows.
+        undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which
+            also counts every user it knows.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "F1@2")["F1@2"]
@@ -309,7 +310,8 @@ def gains_of(kind: Gain, grades: Tensor, valid: Tensor) -> Tensor:
                 f"a gain of {float(gains.max()):g}",
                 'use nDCG(gain="linear") or scale the gains, e.g. by their logarithm',
             )
-        gains = torch.exp2(gains if kind == "exponential" else gains + 1) - 1
+        powers = torch.exp2(gains if kind == "exponential" else gains + 1) - 1
+        gains = powers if kind == "exponential" else torch.where(gains > 0, powers, gains)
     return gains.masked_fill(~valid, 0)
 
 
@@ -352,6 +354,21 @@ class PrecisionSums(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class PlaceGains(Block[Tensor]):
+    """What the item at each place is worth: `[B, D]` float64."""
+
+    gain: Gain
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        graded = replace(self.relevance, above=None) if self.gain == "shifted" else self.relevance
+        hits = blocks[Hits(self.ranking, graded)]
+        grades = hits if self.gain == "binary" else blocks[ShownGains(self.ranking, graded)]
+        return gains_of(self.gain, grades, hits)
+
+
+@dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
     """DCG at each place: `[B, D]` float64."""
 
@@ -361,10 +378,8 @@ class DiscountedGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        hits = blocks[Hits(self.ranking, self.relevance)]
-        grades = hits if self.gain == "binary" else blocks[ShownGains(self.ranking, self.relevance)]
-        weights = discounts(self.discount, hits.shape[1], blocks.device)
-        return (gains_of(self.gain, grades, hits) * weights).cumsum(1)
+        gains = blocks[PlaceGains(self.gain, self.ranking, self.relevance)]
+        return (gains * discounts(self.discount, gains.shape[1], blocks.device)).cumsum(1)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
+from bridgeval.metrics.groups import Undefined, group_result
 from bridgeval.metrics.totals import cells_of, group_counts, hits_of, population, ratio, spread
 
 HEAD, TAIL = 1, 2
@@ -190,12 +191,12 @@ class PopularitySums(Block[Tensor]):
 class PopREO(TotalMetric):
     """Equal opportunity of head and tail: the spread of their recall.
 
-    `p_g` = hits in group g / relevant rows in g, over all users; the value is the standard deviation of p_head and p_tail
-    over their mean, 0 when both get what they deserve (Zhu, Wang and Caverlee 2020, with groups by popularity). Undefined
-    where one group has no relevant row, or no hit at all was made.
+    `p_g` = hits in group g / relevant rows in g, over all users; the value is the standard deviation of p_head and
+    p_tail over their mean, 0 when both get what they deserve (Zhu, Wang and Caverlee 2020, with groups by popularity).
+    Undefined where one group has no relevant row, or no hit at all was made.
 
     Attributes:
-        count: "hits"; or all places that hold an item of the group ("shown"), as in WarpRec, which so measures exposure.
+        count: "hits"; or all places that hold an item of the group ("shown"), as in WarpRec: that is exposure.
         undefined: "nan", or "zero".
 
     >>> import bridgeval
@@ -212,7 +213,7 @@ class PopREO(TotalMetric):
     pop_ratio: float = field(default=0.8, kw_only=True)
     users: Users = field(default="relevant", kw_only=True)
     count: Literal["hits", "shown"] = field(default="hits", kw_only=True)
-    undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -266,7 +267,7 @@ class PopRSP(TotalMetric):
 
     pop_ratio: float = field(default=0.8, kw_only=True)
     candidates: Literal["unseen", "all"] = field(default="unseen", kw_only=True)
-    undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -296,10 +297,7 @@ class PopRSP(TotalMetric):
         return blocks.lookup.once(("head and tail", self.pop_ratio), sizes)
 
 
-def head_tail_result(state: Tally, undefined: Literal["nan", "zero"]) -> Result:
+def head_tail_result(state: Tally, undefined: Undefined) -> Result:
     """The spread of found / there between head and tail."""
-    shares = ratio(state.sums["found"], state.sums["there"])[1:] if state.sums.values else np.full(2, np.nan)
-    value = float("nan") if np.isnan(shares).any() else spread(shares)
-    if undefined == "zero" and np.isnan(value):
-        value = 0.0
-    return Result(value, dict(zip(("head", "tail"), shares.tolist(), strict=True)), users=state.sums["users"])
+    shares = ratio(state.sums["found"], np.broadcast_to(state.sums["there"], 3))
+    return group_result(spread(shares[1:]), shares, ("head", "tail"), undefined, state.sums["users"])

@@ -20,7 +20,7 @@ from bridgeval.metrics.totals import Among, item_counts, population
 
 @dataclass(frozen=True)
 class ItemCoverage(TotalMetric):
-    """How many different items stand in the first k places of all lists (aggregate diversity; Adomavicius and Kwon 2012).
+    """How many different items stand in the first k places of all lists (Adomavicius and Kwon 2012).
 
     WarpRec counts masked items that fill a short list too (masked="keep").
 

@@ -1,8 +1,8 @@
 """Fairness as mean absolute deviation: how far apart are the averages of groups of items, or of users?
 
 The measure is that of Deldjoo et al. (2021), "A flexible framework for evaluating user and item fairness in recommender
-systems": every group gets an average, the value is the mean absolute difference over all pairs of groups. Undefined with
-fewer than two groups that have an average. The averages are the parts of the result.
+systems": every group gets an average, the value is the mean absolute difference over all pairs of groups. Undefined
+with fewer than two groups that have an average. The averages are the parts of the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from bridgeval.engine.blocks import (
     Ranked,
     ShownColumn,
     ShownCount,
-    ShownGains,
     UserGroups,
     Users,
     at_cutoff,
@@ -30,7 +29,7 @@ from bridgeval.engine.blocks import (
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.accuracy import Gain, discounts, gains_of, nDCG
+from bridgeval.metrics.accuracy import Gain, PlaceGains, discounts, nDCG
 from bridgeval.metrics.groups import Unassigned, Undefined, group_result, taking_part
 from bridgeval.metrics.parts import PartValues, check_parts
 from bridgeval.metrics.totals import cells_of, hits_of, mean_gap, population, ratio
@@ -68,7 +67,7 @@ class ItemDeviation(TotalMetric):
 
     def compute(self, state: Any) -> Result:
         if state.items.ids is None:
-            return group_result(float("nan"), np.zeros(1), (), self.undefined, state.sums["users"])
+            return group_result(None, np.zeros(1), (), self.undefined, state.sums["users"])
         table = state.facts["groups"]
         shown = np.flatnonzero(state.items.values[:, 1])
         total, count = state.items.values[shown].T
@@ -101,12 +100,10 @@ class ItemMADRanking(ItemDeviation):
     discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
 
     def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
-        cells, hits = cells_of(blocks, self), hits_of(blocks, self)
-        grades = blocks[ShownGains(self.ranking, self.relevance)][:, : self.k]
-        gains = gains_of(self.gain, grades, hits)
+        gains = blocks[PlaceGains(self.gain, self.ranking, self.relevance)][:, : self.k]
         if self.discount == "log2":
             gains = gains * discounts("log2", gains.shape[1], blocks.device)
-        return gains, cells.used
+        return gains, cells_of(blocks, self).used
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,8 @@ class ItemMADRating(ItemDeviation):
 
     >>> import bridgeval
     >>> groups = {"a": "jazz", "b": "rock"}
-    >>> bridgeval.evaluate({1: {"a": 4.0, "b": 2.5}}, {1: ["a"]}, "ItemMADRating@2", item_groups=groups)["ItemMADRating@2"]
+    >>> report = bridgeval.evaluate({1: {"a": 4.0, "b": 2.5}}, {1: ["a"]}, "ItemMADRating@2", item_groups=groups)
+    >>> report["ItemMADRating@2"]
     1.5
     """
 
@@ -211,7 +209,7 @@ class UserMADRanking(UserDeviation):
 class UserMADRating(UserDeviation):
     """The gap between user groups in the mean score of the first k places. Users who were shown nothing have no value.
 
-    WarpRec keeps masked items in short lists (masked="keep"), whose score of -inf makes the value infinite or undefined.
+    WarpRec keeps masked items in short lists (masked="keep"); their score of -inf makes it infinite or undefined.
 
     >>> import bridgeval
     >>> lists, truth = {1: {"a": 4.0}, 2: {"b": 2.5}}, {1: ["a"], 2: ["a"]}

@@ -30,9 +30,9 @@ PAIRS = ITEM_GROUPS | Needs(context=frozenset({"user groups"}))
 class REO(TotalMetric):
     """Ranking-based equal opportunity: the spread of the recall of item groups.
 
-    `p_c` = hits in group c / relevant rows in c, over all users; the value is the standard deviation of the p_c over their
-    mean: 0 when all groups are found alike (Zhu, Wang and Caverlee 2020). Groups without a relevant row have no p_c.
-    Undefined with fewer than two groups, or without any hit.
+    `p_c` = hits in group c / relevant rows in c, over all users; the value is the standard deviation of the p_c over
+    their mean: 0 when all groups are found alike (Zhu, Wang and Caverlee 2020). Groups without a relevant row have no
+    p_c. Undefined with fewer than two groups, or without any hit.
 
     Attributes:
         unassigned: items without a group are not compared ("skip"), or are a "group" as in WarpRec.
@@ -87,8 +87,8 @@ class RSP(TotalMetric):
         unassigned, undefined: as in REO.
 
     >>> import bridgeval
-    >>> groups = {"a": "jazz", "b": "rock"}
-    >>> report = bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "RSP@1", item_groups=groups, history={1: ["b"], 3: ["a"]})
+    >>> known = {"item_groups": {"a": "jazz", "b": "rock"}, "history": {1: ["b"], 3: ["a"]}}
+    >>> report = bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "RSP@1", **known)
     >>> report.values["RSP@1[jazz]"], report.values["RSP@1[rock]"]  # user 1 has b already
     (0.5, 1.0)
     """
@@ -172,9 +172,9 @@ def _tally(blocks: Blocks, metric: PolicyMetric, items: Tensor, used: Tensor) ->
 class BiasDisparityBR(TotalMetric):
     """How much more, or less, the lists of a user group hold of an item group than the catalogue does.
 
-    For user group G and item group C: `(places of G's lists that hold an item of C / all places of G's lists) / (items of C
-    / items)`; 1 is neutral (Tsintzou, Pitoura and Tsaparas 2018). The result has a part for each pair and no value for all.
-    Undefined for user groups that were shown nothing, and for item groups without an item.
+    For user group G and item group C: `(places of G's lists that hold an item of C / all places of G's lists) / (items
+    of C / items)`; 1 is neutral (Tsintzou, Pitoura and Tsaparas 2018). The result has a part for each pair and no value
+    for all. Undefined for user groups that were shown nothing, and for item groups without an item.
 
     Attributes:
         undefined: what user groups that were shown nothing get: "nan", or "zero" as in WarpRec.
@@ -207,7 +207,7 @@ class BiasDisparityBR(TotalMetric):
 class BiasDisparityBS(PolicyMetric):
     """How much more, or less, the history of a user group holds of an item group than the catalogue does.
 
-    As BiasDisparityBR, with what users have in the history in place of their lists (Tsintzou, Pitoura and Tsaparas 2018).
+    As BiasDisparityBR, with what users have in the history in place of their lists.
 
     Attributes:
         source: the "history"; or the rows of the "truth" with a gain other than 0, as in WarpRec, whose documentation

@@ -1,4 +1,4 @@
-"""Groups of items and users, as fairness metrics count them: code 0 for those without a label, then 1, 2, ... by label."""
+"""Groups of items, as fairness metrics count them: code 0 for items without a label, then 1, 2, ... by label."""
 
 from __future__ import annotations
 
@@ -53,10 +53,20 @@ def _item_groups(blocks: Blocks) -> ItemGroups:
     return ItemGroups(blocks.lookup.items("groups"), table.labels, sizes, interactions)
 
 
-def group_result(value: float, shares: Floats, labels: tuple[Any, ...], undefined: Undefined, users: int) -> Result:
-    """A result with a part for each labelled group; `shares` `[G + 1]` begin with the unassigned."""
-    if undefined == "zero" and np.isnan(value):
-        value = 0.0
+def group_result(
+    value: float | None, shares: Floats, labels: tuple[Any, ...], undefined: Undefined, users: int
+) -> Result:
+    """A result with a part for each labelled group.
+
+    Args:
+        value: None where there is nothing to compare.
+        shares: `[G + 1]`, the unassigned first.
+        labels: `[G]`.
+        undefined: what the value then is.
+        users: how many users were counted.
+    """
+    if value is None:
+        value = 0.0 if undefined == "zero" else float("nan")
     parts = {str(label): float(share) for label, share in zip(labels, shares[1:], strict=True)}
     return Result(value, parts, users=users)
 

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Hits, Ranked, ShownGains, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.metrics.accuracy import discounts, gains_of
+from bridgeval.metrics.accuracy import PlaceGains, discounts
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]
@@ -64,9 +64,7 @@ class NoveltySums(Block[Tensor]):
         if self.gain == "none":
             weights = shown.valid.double()
         else:
-            hits = blocks[Hits(self.ranking, self.relevance)]
-            grades = hits if self.gain == "binary" else blocks[ShownGains(self.ranking, self.relevance)]
-            weights = gains_of(self.gain, grades, hits)
+            weights = blocks[PlaceGains(self.gain, self.ranking, self.relevance)]
         return (weights * novelty * discounts("log2", novelty.shape[1], blocks.device)).cumsum(1)
 
 
@@ -115,8 +113,8 @@ class EFD(TopKMetric):
 class EPC(TopKMetric):
     """Expected popularity complement: how many users do not have the relevant items of the list?
 
-    The novelty of an item is `1 - pop / U`, with pop the users of the history who have it and U all users of the history
-    (Vargas and Castells 2011, 4.1).
+    The novelty of an item is `1 - pop / U`, with pop the users of the history who have it and U all users of the
+    history (Vargas and Castells 2011, 4.1).
 
     Attributes:
         gain: the weight w_j, as in EFD.

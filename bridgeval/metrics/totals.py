@@ -79,7 +79,15 @@ def group_counts(codes: Tensor, items: Tensor, used: Tensor, groups: int) -> Flo
 
 
 def pair_counts(codes: Tensor, rows: Tensor, items: Tensor, used: Tensor, shape: tuple[int, int]) -> Floats:
-    """`[user groups, item groups]`: how many of the used cells fall on each pair; `rows` `[B]` are the users' groups."""
+    """`[user groups, item groups]`: how many of the used cells fall on each pair.
+
+    Args:
+        codes: `[V + 1]` the group of each item.
+        rows: `[B]` the group of each user.
+        items: `[B, K]` item codes.
+        used: `[B, K]` bool.
+        shape: how many codes there are of users, and of items.
+    """
     pairs = rows[:, None] * shape[1] + codes[items.long()]
     return _bincount(pairs[used], shape[0] * shape[1]).reshape(shape)
 
@@ -93,27 +101,27 @@ def _bincount(codes: Tensor, size: int) -> Floats:
     return torch.bincount(codes, minlength=size).double().cpu().numpy()
 
 
-def spread(shares: Floats) -> float:
-    """Standard deviation over mean, of the shares that are defined; NaN below two of them and for a mean of 0.
+def spread(shares: Floats) -> float | None:
+    """Standard deviation over mean, of the shares that are defined; None below two of them and for a mean of 0.
 
-    >>> float(spread(np.array([0.5, 0.25, np.nan]))) == 0.125 / 0.375
+    >>> spread(np.array([0.5, 0.25, np.nan])) == 0.125 / 0.375
     True
     """
     defined = shares[~np.isnan(shares)]
     if len(defined) < 2 or not defined.mean():
-        return float("nan")
+        return None
     return float(defined.std() / defined.mean())
 
 
-def mean_gap(means: Floats) -> float:
-    """Mean absolute difference over all pairs of the means that are defined; NaN below two of them.
+def mean_gap(means: Floats) -> float | None:
+    """Mean absolute difference over all pairs of the means that are defined; None below two of them.
 
     >>> mean_gap(np.array([1.0, 4.0, 2.0, np.nan]))  # |1-4| + |1-2| + |4-2|, over 3 pairs
     2.0
     """
     defined = means[~np.isnan(means)]
     if len(defined) < 2:
-        return float("nan")
+        return None
     with np.errstate(invalid="ignore"):
         gaps = np.abs(defined[:, None] - defined)
     first, second = np.triu_indices(len(defined), 1)
