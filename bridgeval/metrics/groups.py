@@ -45,10 +45,10 @@ def _item_groups(blocks: Blocks) -> ItemGroups:
     table = blocks.context.items["groups"]
     catalogue = blocks.lookup.catalogue
     groups, count = table.aligned(catalogue), len(table.labels) + 1
-    interactions = np.zeros(count)
+    popularity = np.zeros(len(catalogue))
     if "popularity" in blocks.context.items:
         popularity = blocks.context.items["popularity"].aligned(catalogue)
-        interactions = np.bincount(groups, weights=popularity, minlength=count)
+    interactions = np.bincount(groups, weights=popularity, minlength=count).astype(np.float64)
     sizes = np.bincount(groups, minlength=count).astype(np.float64)
     return ItemGroups(blocks.lookup.items("groups"), table.labels, sizes, interactions)
 

@@ -1,7 +1,7 @@
 """Reads golden files of WarpRec's metrics (schema bridgeval-golden/1) and asks bridgeval for the same numbers.
 
 What WarpRec's evaluator saw is given as ranked rows: every column of its score tensor, masked and padded cells with a
-score of -inf, and a rank, because the order among equal and masked cells is `torch.topk`'s choice that the file records.
+score of -inf, and a rank, because the order among equal and masked cells is `torch.topk`'s choice, which files record.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _compared(where: str, theirs: dict[str, Any], report: bridgeval.Report, name
 class World:
     """The data of one file as arguments of `evaluate`.
 
-    Items are numbered by popularity, equal ones by the head that the file records, because WarpRec's own order among them
-    is its sort's choice and ours is that of the ids.
+    Items are numbered by popularity, equal ones by the head that the file records, because WarpRec's own order among
+    them is its sort's choice and ours is that of the ids.
     """
 
     def __init__(self, document: dict[str, Any]) -> None:
