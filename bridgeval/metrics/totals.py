@@ -46,6 +46,16 @@ class ListedCells(Block[Cells]):
         return Cells(shown.items[:, : self.k].masked_fill(~used, blocks.batch.shown.pad), used)
 
 
+@dataclass(frozen=True)
+class CellCounts(Block[Floats]):
+    """How many of the cells hold each item of the vocabulary: `[V]` float64."""
+
+    cells: ListedCells
+
+    def make(self, blocks: Blocks) -> Floats:
+        return _bincount(blocks[self.cells].items.flatten(), blocks.batch.shown.pad + 1)[:-1]
+
+
 def cells_of(blocks: Blocks, metric: TotalMetric) -> Cells:
     """The cells that a metric counts."""
     return blocks[ListedCells(metric.k, metric.users, metric.ranking, metric.relevance)]
@@ -59,10 +69,9 @@ def hits_of(blocks: Blocks, metric: TotalMetric) -> Tensor:
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
     """How many of the cells hold each item of the vocabulary; 0 for what the catalogue lacks, if only that counts."""
-    cells = cells_of(blocks, metric)
-    counts = _bincount(cells.items.flatten(), blocks.batch.shown.pad + 1)[:-1]
+    counts = blocks[CellCounts(ListedCells(metric.k, metric.users, metric.ranking, metric.relevance))]
     if among == "catalogue" and blocks.context.catalogue is not None:
-        counts *= blocks.lookup.in_catalogue[:-1].cpu().numpy()
+        counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
     return ItemSums(blocks.batch.slates.items, counts)
 
 
