@@ -154,6 +154,7 @@ class ARP(TopKMetric):
 
     Attributes:
         floor: items of less popularity count as having this much; WarpRec takes 1.
+        unknown: an item that the catalogue lacks has no popularity ("rare"), or is "left_out" of the mean.
 
     >>> import bridgeval
     >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
@@ -166,25 +167,31 @@ class ARP(TopKMetric):
     higher_is_better = False
 
     floor: float = field(default=0.0, kw_only=True)
+    unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
 
     def needs(self) -> Needs:
         return super().needs() | POPULARITY
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = at_cutoff(blocks[PopularitySums(self.floor, self.ranking)], self.k)
-        return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        total, count = blocks[PopularitySums(self.floor, self.unknown, self.ranking)]
+        return at_cutoff(total, self.k) / at_cutoff(count, self.k)
 
 
 @dataclass(frozen=True)
-class PopularitySums(Block[Tensor]):
-    """Popularity added up over the first 1, 2, ... places: `[B, D]` float64."""
+class PopularitySums(Block[tuple[Tensor, Tensor]]):
+    """Popularity added up over the first 1, 2, ... places, and over how many items: `[B, D]` float64 each."""
 
     floor: float
+    unknown: Literal["rare", "left_out"]
     ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        shown = blocks[Ranked(self.ranking)]
         popularity = blocks[ItemValues("popularity", self.ranking)].clamp(min=self.floor)
-        return popularity.masked_fill(~blocks[Ranked(self.ranking)].valid, 0).cumsum(1)
+        used = shown.valid
+        if self.unknown == "left_out":
+            used = used & blocks.lookup.in_catalogue[shown.items.long()]
+        return popularity.masked_fill(~used, 0).cumsum(1), used.cumsum(1).double()
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ from bridgeval.metrics.totals import cells_of, hits_of, mean_gap, population, ra
 class ItemDeviation(TotalMetric):
     """What ItemMADRanking and ItemMADRating share: items are averaged over their appearances, groups over their items.
 
-    Items that no list holds do not enter the average of their group.
+    Items that no list holds do not enter the average of their group. What the catalogue lacks is not an item without a
+    group, so it does not enter where these are compared.
     """
 
     family = "fairness"
@@ -58,6 +59,8 @@ class ItemDeviation(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         cells = cells_of(blocks, self)
         numbers, used = self.appearances(blocks)
+        if self.unassigned == "group" and blocks.context.catalogue is not None:
+            used = used & blocks.lookup.in_catalogue[cells.items.long()]
         items, size = cells.items[used].long(), blocks.batch.shown.pad
         total = torch.bincount(items, weights=numbers[used], minlength=size)
         count = torch.bincount(items, minlength=size)

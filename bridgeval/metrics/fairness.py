@@ -110,10 +110,11 @@ class RSP(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         groups, cells = item_groups(blocks), cells_of(blocks, self)
         counted = self.counted(blocks)
+        candidates = cells.used & blocks.lookup.in_catalogue[cells.items.long()]
         valid = counted & (blocks[RelevantCount(self.relevance)] > 0)
         sums = {
             "users": int(counted.sum()),
-            "found": group_counts(groups.codes, cells.items, cells.used, len(groups)),
+            "found": group_counts(groups.codes, cells.items, candidates, len(groups)),
             "there": self._there(blocks, counted if self.candidates != "estimated" else valid),
         }
         return Tally(Sums(sums), facts={"labels": groups.labels})

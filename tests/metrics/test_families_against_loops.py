@@ -29,13 +29,17 @@ def whole_world(seed: int):
     item_groups = {item: rng.choice(["x", "y", "z"]) for item in items[5:]}
     user_groups = {user: rng.choice(["p", "q"]) for user in users[3:]}
     features = {item: rng.sample(["jazz", "rock", "folk", "pop"], rng.choice([1, 2])) for item in items[::2]}
-    return shown, relevant, {
-        "history": history,
-        "catalogue": known,
-        "item_groups": item_groups,
-        "user_groups": user_groups,
-        "item_features": features,
-    }
+    return (
+        shown,
+        relevant,
+        {
+            "history": history,
+            "catalogue": known,
+            "item_groups": item_groups,
+            "user_groups": user_groups,
+            "item_features": features,
+        },
+    )
 
 
 def mean(values):
@@ -78,7 +82,9 @@ def expected(shown, relevant, world):
         counts = Counter(item for _, _, item in cells)
         in_catalogue = sorted(counts.get(item, 0) for item in catalogue)
         norm, n = sum(disc[:k]), len(catalogue)
-        per_user = {name: [] for name in "NumRetrieved EFD EPC SRecall ACLT APLT ARP Euc Hyper".split()}
+        per_user = {
+            name: [] for name in ["NumRetrieved", "EFD", "EPC", "SRecall", "ACLT", "APLT", "ARP", "Euc", "Hyper"]
+        }
         for user, wanted in gains.items():
             items = cut.get(user, [])
             hits = [item for item in items if item in wanted]
@@ -121,7 +127,7 @@ def expected(shown, relevant, world):
         there = {True: len(cut) * len(head & catalogue), False: len(cut) * len(catalogue - head)}
         found[f"PopRSP@{k}"] = spread([share(show[g], there[g] - had[g]) for g in (True, False)])
         hit, want = by_group(hits, group_of.get), by_group(wanted, group_of.get)
-        had, show = by_group(seen, group_of.get), by_group([i for _, _, i in cells], group_of.get)
+        had, show = by_group(seen, group_of.get), by_group([i for _, _, i in cells if i in catalogue], group_of.get)
         found[f"REO@{k}"] = spread([share(hit[g], want[g]) for g in "xyz"])
         found[f"RSP@{k}"] = spread([share(show[g], len(cut) * sizes[g] - had[g]) for g in "xyz"])
         for user_label in "pq":

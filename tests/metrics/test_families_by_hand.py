@@ -127,7 +127,9 @@ WORKED = {
 
 @pytest.fixture(scope="module")
 def report():
-    names = dict.fromkeys(name.split("[p,")[0].split("[q,")[0].removesuffix("[x]").removesuffix("[y]") for name in WORKED)
+    names = dict.fromkeys(
+        name.split("[p,")[0].split("[q,")[0].removesuffix("[x]").removesuffix("[y]") for name in WORKED
+    )
     return bridgeval.evaluate(SHOWN, RELEVANT, list(names), **WORLD)
 
 
@@ -157,7 +159,9 @@ def test_equal_popularity_is_split_by_item_id_whatever_the_order_of_rows():
 def test_the_crossing_item_is_in_the_head_and_a_share_that_is_met_exactly_is_not_exceeded():
     # 57 of 100 pairs: 0.57 * 100 is 56.99... in binary, but 57 pairs do not exceed 57.
     history = {user: ["a"] if user < 57 else ["b"] for user in range(100)}
-    report = bridgeval.evaluate({0: ["b"]}, {0: ["b"]}, ["ACLT(pop_ratio=0.57)@1", "ACLT(pop_ratio=0.56)@1"], history=history)
+    report = bridgeval.evaluate(
+        {0: ["b"]}, {0: ["b"]}, ["ACLT(pop_ratio=0.57)@1", "ACLT(pop_ratio=0.56)@1"], history=history
+    )
     assert list(report.values.values()) == [0, 1]
 
 

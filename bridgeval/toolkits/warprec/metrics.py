@@ -70,7 +70,7 @@ WARPREC = Convention(
         "SRecall": own(native.SRecall, undefined="zero"),
         "ACLT": own(native.ACLT, unknown="neither"),
         "APLT": own(native.APLT, unknown="neither", divide_by="k"),
-        "ARP": own(native.ARP, floor=1.0),
+        "ARP": own(native.ARP, floor=1.0, unknown="left_out"),
         "PopREO": total(native.PopREO, count="shown"),
         "PopRSP": total(native.PopRSP, candidates="all", undefined="zero"),
         "BiasDisparityBD": total(native.BiasDisparityBD, source="truth", undefined="zero"),
