@@ -79,7 +79,8 @@ class RSP(TotalMetric):
 
     `p_c` = places that hold an item of group c / candidates in c, over all users, where a user's candidates are the
     catalogue without what the user has in the history; the value is the standard deviation of the p_c over their mean
-    (Zhu, Wang and Caverlee 2020). Groups without a candidate have no p_c. Undefined as in REO.
+    (Zhu, Wang and Caverlee 2020). Groups without a candidate have no p_c; shown items that the catalogue lacks do not
+    count. Undefined as in REO.
 
     Attributes:
         candidates: those a user has not "unseen"; "all" items; or "estimated", as in WarpRec: with V users who have a

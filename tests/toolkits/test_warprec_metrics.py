@@ -1,4 +1,4 @@
-"""WarpRec's conventions: its names and parameters, its worked example, and where its numbers are not the native ones."""
+"""WarpRec's conventions: its names and parameters, its worked example, and where its numbers are not the native."""
 
 from __future__ import annotations
 
