@@ -37,6 +37,7 @@ class Needs:
             `users of the history`, `users of the baseline`, `users given`.
         optional: pair columns that are read when they can be had.
         lists: other lists of each user: `history lists`, what the user has in the history.
+        cutoff: the last place that a cutoff asks for, however deep other metrics read.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
     10
@@ -48,6 +49,7 @@ class Needs:
     users: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
+    cutoff: int = 0
 
     def __or__(self, other: Needs) -> Needs:
         whole = self.depth is None or other.depth is None
@@ -58,6 +60,7 @@ class Needs:
             self.users | other.users,
             self.optional | other.optional,
             self.lists | other.lists,
+            max(self.cutoff, other.cutoff),
         )
 
     def reads(self, pair_column: str) -> bool:

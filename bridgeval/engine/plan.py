@@ -76,7 +76,7 @@ def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution)
     for slates in chunks:
         lookup = Lookup(context, slates, how.device)
         for batch in batches(slates, how.device, how.batch_size):
-            states = plan.merge(states, plan.update(Blocks(batch, lookup, depth)))
+            states = plan.merge(states, plan.update(Blocks(batch, lookup, depth, plan.needs.cutoff)))
             if how.progress is not None:
                 how.progress(len(batch))
     return states

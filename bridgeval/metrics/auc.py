@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, Relevant, RelevantCount, ShownColumn
+from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, Relevant, RelevantCount, ShownColumn, by_item
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
@@ -83,7 +83,7 @@ def _with_half_ties(scores: Tensor, valid: Tensor, misses: Tensor, above: Tensor
 
 def _check_found(blocks: Blocks, hits: Tensor, relevance: Relevance) -> None:
     relevant = blocks[Relevant(relevance)]
-    candidates = relevant.valid & blocks.lookup.in_catalogue[relevant.items.long()]
+    candidates = relevant.valid & by_item(blocks.lookup.in_catalogue, relevant.items)
     lost = candidates.sum(1) - hits.sum(1)
     if bool((lost > 0).any()):
         raise NeedError(

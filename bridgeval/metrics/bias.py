@@ -17,13 +17,22 @@ from torch import Tensor
 from bridgeval.data.context import Context, Table
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, ItemValues, Ranked, Relevant, ShownCount, Users, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownCount, Users, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.groups import Undefined, group_result
-from bridgeval.metrics.totals import cells_of, group_counts, hits_of, population, ratio, spread
+from bridgeval.metrics.totals import (
+    Codes,
+    history_cells,
+    hit_counts,
+    population,
+    ratio,
+    relevant_counts,
+    shown_counts,
+    spread,
+)
 
 HEAD, TAIL = 1, 2
 POPULARITY = Needs(context=frozenset({"item popularity"}))
@@ -31,8 +40,8 @@ Unknown = Literal["tail", "neither"]
 
 
 @dataclass(frozen=True)
-class PopularityGroups(Block[Tensor]):
-    """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks: `[V + 1]` int64.
+class PopularityGroups(Block[Codes]):
+    """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks.
 
     Attributes:
         pop_ratio: the share of all interactions that the head exceeds.
@@ -42,8 +51,8 @@ class PopularityGroups(Block[Tensor]):
     pop_ratio: float
     unknown: Unknown = "neither"
 
-    def make(self, blocks: Blocks) -> Tensor:
-        return blocks.lookup.once(self, lambda: self._codes(blocks))
+    def make(self, blocks: Blocks) -> Codes:
+        return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
 
     def _codes(self, blocks: Blocks) -> Tensor:
         codes = torch.where(blocks.lookup.aligned(head_of(blocks.context, self.pop_ratio)), HEAD, TAIL)
@@ -79,14 +88,14 @@ def check_ratio(name: str, pop_ratio: float) -> None:
 
 @dataclass(frozen=True)
 class TailCounts(Block[Tensor]):
-    """How many of the first 1, 2, ... places hold an item of the tail: `[B, D]` int32."""
+    """How many of the first 1, 2, ... places hold an item of the tail: `[B, C]` int32."""
 
     groups: PopularityGroups
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Ranked(self.ranking)].items
-        return (blocks[self.groups][items.long()] == TAIL).cumsum(1, dtype=torch.int32)
+        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
+        return (by_item(blocks[self.groups].codes, items) == TAIL).cumsum(1, dtype=torch.int32)
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,7 @@ class ARP(TopKMetric):
 
 @dataclass(frozen=True)
 class PopularitySums(Block[tuple[Tensor, Tensor]]):
-    """Popularity added up over the first 1, 2, ... places, and over how many items: `[B, D]` float64 each."""
+    """Popularity added up over the first 1, 2, ... places, and over how many items: `[B, C]` float64 each."""
 
     floor: float
     unknown: Literal["rare", "left_out"]
@@ -187,10 +196,10 @@ class PopularitySums(Block[tuple[Tensor, Tensor]]):
 
     def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         shown = blocks[Ranked(self.ranking)]
-        popularity = blocks[ItemValues("popularity", self.ranking)].clamp(min=self.floor)
-        used = shown.valid
+        items, used = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
+        popularity = by_item(blocks.lookup.items("popularity"), items).clamp(min=self.floor)
         if self.unknown == "left_out":
-            used = used & blocks.lookup.in_catalogue[shown.items.long()]
+            used = used & by_item(blocks.lookup.in_catalogue, items)
         return popularity.masked_fill(~used, 0).cumsum(1), used.cumsum(1).double()
 
 
@@ -230,19 +239,10 @@ class PopREO(TotalMetric):
         return super().needs() | POPULARITY
 
     def update(self, blocks: Blocks) -> Tally:
-        codes = blocks[PopularityGroups(self.pop_ratio)]
-        cells, truth = cells_of(blocks, self), blocks[Relevant(self.relevance)]
-        counted = cells.used if self.count == "shown" else hits_of(blocks, self)
-        relevant = truth.valid & self.counted(blocks)[:, None]
-        return Tally(
-            Sums(
-                {
-                    "users": population(blocks, self),
-                    "found": group_counts(codes, cells.items, counted, 3),
-                    "there": group_counts(codes, truth.items, relevant, 3),
-                }
-            )
-        )
+        groups = PopularityGroups(self.pop_ratio)
+        counts = hit_counts if self.count == "hits" else shown_counts
+        found, there = counts(blocks, self, groups), relevant_counts(blocks, self, groups)
+        return Tally(Sums({"users": population(blocks, self), "found": found, "there": there}))
 
     def compute(self, state: Any) -> Result:
         return head_tail_result(state, self.undefined)
@@ -285,13 +285,11 @@ class PopRSP(TotalMetric):
         return needs | Needs(lists=frozenset({"history lists"})) if self.candidates == "unseen" else needs
 
     def update(self, blocks: Blocks) -> Tally:
-        codes = blocks[PopularityGroups(self.pop_ratio)]
-        cells, users = cells_of(blocks, self), population(blocks, self)
-        there = users * self._sizes(blocks)
+        groups, users = PopularityGroups(self.pop_ratio), population(blocks, self)
+        found, there = shown_counts(blocks, self, groups), users * self._sizes(blocks)
         if self.candidates == "unseen":
-            history = blocks.batch.history
-            there = there - group_counts(codes, history.items, history.valid & self.counted(blocks)[:, None], 3)
-        return Tally(Sums({"users": users, "found": group_counts(codes, cells.items, cells.used, 3), "there": there}))
+            there = there - history_cells(blocks, self, groups).counts()
+        return Tally(Sums({"users": users, "found": found, "there": there}))
 
     def compute(self, state: Any) -> Result:
         return head_tail_result(state, self.undefined)

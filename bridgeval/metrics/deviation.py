@@ -19,6 +19,7 @@ from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
+    Hits,
     Ranked,
     ShownColumn,
     ShownCount,
@@ -29,10 +30,10 @@ from bridgeval.engine.blocks import (
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.accuracy import Gain, PlaceGains, discounts, nDCG
+from bridgeval.metrics.accuracy import Gain, GradedHits, discounts, nDCG
 from bridgeval.metrics.groups import Unassigned, Undefined, group_result, taking_part
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import cells_of, hits_of, mean_gap, population, ratio
+from bridgeval.metrics.totals import CellCounts, cells_of, mean_gap, population, ratio
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,14 @@ class ItemDeviation(TotalMetric):
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"item groups"}))
 
-    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
-        """`[B, k]` float64 numbers to average, and `[B, k]` bool which cells count."""
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        """`[V]` float64 each: the sum of what is averaged over the appearances of each item, and how many there are."""
         raise NotImplementedError(f"{type(self).__name__} must define appearances(blocks)")
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = cells_of(blocks, self)
-        numbers, used = self.appearances(blocks)
+        sums = np.stack(self.appearances(blocks), axis=1)
         if self.unassigned == "group" and blocks.context.catalogue is not None:
-            used = used & blocks.lookup.in_catalogue[cells.items.long()]
-        items, size = cells.items[used].long(), blocks.batch.shown.pad
-        total = torch.bincount(items, weights=numbers[used], minlength=size)
-        count = torch.bincount(items, minlength=size)
-        sums = torch.stack([total, count.double()], dim=1).cpu().numpy()
+            sums = sums * blocks.lookup.in_catalogue[:-1, None].cpu().numpy()
         facts = {"groups": blocks.context.items["groups"]}
         return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)
 
@@ -102,11 +98,13 @@ class ItemMADRanking(ItemDeviation):
     gain: Gain = field(default="exponential", kw_only=True)
     discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
 
-    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
-        gains = blocks[PlaceGains(self.gain, self.ranking, self.relevance)][:, : self.k]
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
+        used = graded.hits.within & (graded.hits.places <= self.k) & self.counted(blocks)[:, None]
+        gains = graded.gains
         if self.discount == "log2":
-            gains = gains * discounts("log2", gains.shape[1], blocks.device)
-        return gains, cells_of(blocks, self).used
+            gains = gains * discounts("log2", blocks.batch.shown.width + 1, blocks.device)[graded.hits.places - 1]
+        return sums_by_item(blocks, graded.items, gains, used), blocks[CellCounts(self.k, cells_of(self))]
 
 
 @dataclass(frozen=True)
@@ -131,9 +129,22 @@ class ItemMADRating(ItemDeviation):
     def needs(self) -> Needs:
         return super().needs() | Needs(pairs=frozenset({"score"}))
 
-    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
         scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double()
-        return scores, cells_of(blocks, self).used if self.count == "shown" else hits_of(blocks, self)
+        cells, counts = blocks[cells_of(self)], blocks[CellCounts(self.k, cells_of(self))]
+        items, used = cells.items[:, : self.k], cells.used[:, : self.k]
+        if self.count == "hits":
+            used = used & blocks[Hits(self.ranking, self.relevance)][:, : self.k]
+            counts = sums_by_item(blocks, items, used.double(), used)
+        return sums_by_item(blocks, items, scores, used), counts
+
+
+def sums_by_item(blocks: Blocks, items: Tensor, numbers: Tensor, used: Tensor) -> Floats:
+    """`[V]` float64: numbers `[B, K]` of the used cells added up by item."""
+    pad = blocks.batch.shown.pad
+    codes = items.masked_fill(~used, pad).reshape(-1)
+    sums = torch.bincount(codes, weights=numbers.masked_fill(~used, 0).reshape(-1), minlength=pad + 1)
+    return sums[:pad].cpu().numpy()
 
 
 @dataclass(frozen=True)

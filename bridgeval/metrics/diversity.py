@@ -11,11 +11,11 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Hits, Ranked, Relevant
+from bridgeval.engine.blocks import Block, Blocks, HitPlaces, Relevant, by_item
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.totals import Among, cells_of, item_counts, population
+from bridgeval.metrics.totals import Among, CellCounts, cells_of, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Gini(TotalMetric):
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = int(cells_of(blocks, self).used.sum())
+        cells = float(blocks[CellCounts(self.k, cells_of(self))].sum())
         sums = Sums({"users": population(blocks, self), "cells": cells})
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
@@ -130,10 +130,11 @@ class FirstPlaces(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         features = blocks.lookup.items("features")
-        rows, places = torch.nonzero(blocks[Hits(self.ranking, self.relevance)], as_tuple=True)
-        items = blocks[Ranked(self.ranking)].items[rows, places].long()
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        rows, columns = torch.nonzero(hits.within, as_tuple=True)
+        items = blocks[Relevant(self.relevance)].items[rows, hits.matches[rows, columns]]
         never = torch.iinfo(torch.int64).max
-        at = torch.where(features[items] > 0, places[:, None] + 1, never)
+        at = torch.where(by_item(features, items) > 0, hits.places[rows, columns][:, None], never)
         first = torch.full((len(blocks), features.shape[1]), never, device=blocks.device)
         return first.scatter_reduce_(0, rows[:, None].expand_as(at), at, "amin")
 
@@ -148,6 +149,6 @@ class RelevantTopics(Block[Tensor]):
         features = blocks.lookup.items("features")
         relevant = blocks[Relevant(self.relevance)]
         rows, columns = torch.nonzero(relevant.valid, as_tuple=True)
-        has = (features[relevant.items[rows, columns].long()] > 0).to(torch.int64)
+        has = (by_item(features, relevant.items[rows, columns]) > 0).to(torch.int64)
         total = torch.zeros((len(blocks), features.shape[1]), dtype=torch.int64, device=blocks.device)
         return (total.index_add_(0, rows, has) > 0).sum(1)

@@ -11,16 +11,34 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Relevance
-from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, UserGroups, Users
+from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, Users
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
 from bridgeval.engine.state import Floats, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.groups import Unassigned, Undefined, group_result, item_groups, taking_part
-from bridgeval.metrics.totals import cells_of, group_counts, hits_of, pair_counts, population, ratio, spread
+from bridgeval.metrics.groups import (
+    ItemGroups,
+    Unassigned,
+    Undefined,
+    group_result,
+    group_sizes,
+    item_labels,
+    taking_part,
+)
+from bridgeval.metrics.totals import (
+    CellGroups,
+    cells_of,
+    grouped,
+    history_cells,
+    hit_counts,
+    population,
+    ratio,
+    relevant_counts,
+    shown_counts,
+    spread,
+)
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
 PAIRS = ITEM_GROUPS | Needs(context=frozenset({"user groups"}))
@@ -57,14 +75,10 @@ class REO(TotalMetric):
         return super().needs() | ITEM_GROUPS
 
     def update(self, blocks: Blocks) -> Tally:
-        groups, cells, truth = item_groups(blocks), cells_of(blocks, self), blocks[Relevant(self.relevance)]
-        relevant = truth.valid & self.counted(blocks)[:, None]
-        sums = {
-            "users": population(blocks, self),
-            "found": group_counts(groups.codes, cells.items, hits_of(blocks, self), len(groups)),
-            "there": group_counts(groups.codes, truth.items, relevant, len(groups)),
-        }
-        return Tally(Sums(sums), facts={"labels": groups.labels})
+        groups = ItemGroups()
+        found, there = hit_counts(blocks, self, groups), relevant_counts(blocks, self, groups)
+        sums = {"users": population(blocks, self), "found": found, "there": there}
+        return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
     def compute(self, state: Any) -> Result:
         labels = state.facts.get("labels", ())
@@ -109,28 +123,21 @@ class RSP(TotalMetric):
         return needs | Needs(context=frozenset({"item popularity"} if self.candidates == "estimated" else ()))
 
     def update(self, blocks: Blocks) -> Tally:
-        groups, cells = item_groups(blocks), cells_of(blocks, self)
-        counted = self.counted(blocks)
-        candidates = cells.used & blocks.lookup.in_catalogue[cells.items.long()]
-        valid = counted & (blocks[RelevantCount(self.relevance)] > 0)
-        sums = {
-            "users": int(counted.sum()),
-            "found": group_counts(groups.codes, cells.items, candidates, len(groups)),
-            "there": self._there(blocks, counted if self.candidates != "estimated" else valid),
-        }
-        return Tally(Sums(sums), facts={"labels": groups.labels})
+        users = population(blocks, self)
+        found = shown_counts(blocks, self, ItemGroups(known=True))
+        sums = {"users": users, "found": found, "there": self._there(blocks, users)}
+        return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
-    def _there(self, blocks: Blocks, counted: Tensor) -> Floats:
-        """`[G + 1]`: the candidates of these users in each group."""
-        groups, users = item_groups(blocks), int(counted.sum())
-        there = users * groups.sizes
+    def _there(self, blocks: Blocks, users: int) -> Floats:
+        """`[G + 1]`: the candidates in each group."""
         if self.candidates == "estimated":
-            return there - users * groups.interactions / max(blocks.context.known_users, 1)
-        if self.candidates == "unseen":
-            history = blocks.batch.history
-            had = history.valid & counted[:, None] & blocks.lookup.in_catalogue[history.items.long()]
-            there = there - group_counts(groups.codes, history.items, had, len(groups))
-        return there
+            valid = int((self.counted(blocks) & (blocks[RelevantCount(self.relevance)] > 0)).sum())
+            seen = group_sizes(blocks, "interactions") / max(blocks.context.known_users, 1)
+            return valid * (group_sizes(blocks) - seen)
+        there = users * group_sizes(blocks)
+        if self.candidates == "all":
+            return there
+        return there - history_cells(blocks, self, ItemGroups(known=True)).counts()
 
     def compute(self, state: Any) -> Result:
         labels = state.facts.get("labels", ())
@@ -162,11 +169,11 @@ def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) ->
     return Result(None, parts, users=users)
 
 
-def _tally(blocks: Blocks, metric: PolicyMetric, items: Tensor, used: Tensor) -> Tally:
-    groups, users = item_groups(blocks), blocks.context.users["groups"]
-    shape = (len(users.labels) + 1, len(groups))
-    counts = pair_counts(groups.codes, blocks[UserGroups()], items, used, shape)
-    facts = {"user labels": users.labels, "item labels": groups.labels, "sizes": groups.sizes}
+def _tally(blocks: Blocks, metric: PolicyMetric, counts: Floats) -> Tally:
+    """The state of counts by user group and item group, numbered row by row."""
+    users, items = blocks.context.users["groups"].labels, item_labels(blocks)
+    facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
+    counts = counts.reshape(len(users) + 1, len(items) + 1)
     return Tally(Sums({"users": population(blocks, metric), "counts": counts}), facts=facts)
 
 
@@ -198,8 +205,8 @@ class BiasDisparityBR(TotalMetric):
         return super().needs() | PAIRS
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = cells_of(blocks, self)
-        return _tally(blocks, self, cells.items, cells.used)
+        cells = blocks[CellGroups(ItemGroups(), cells_of(self), by_user=True)]
+        return _tally(blocks, self, cells.counts(self.k))
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
@@ -240,13 +247,13 @@ class BiasDisparityBS(PolicyMetric):
         return Tally()
 
     def update(self, blocks: Blocks) -> Tally:
-        counted = self.counted(blocks)[:, None]
         if self.source == "history":
-            history = blocks.batch.history
-            had = history.valid & blocks.lookup.in_catalogue[history.items.long()]
-            return _tally(blocks, self, history.items, had & counted)
-        truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
-        return _tally(blocks, self, truth.items, truth.valid & (truth.gains != 0) & counted)
+            cells = history_cells(blocks, self, ItemGroups(known=True), by_user=True)
+        else:
+            truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
+            used = truth.valid & (truth.gains != 0) & self.counted(blocks)[:, None]
+            cells = grouped(blocks, blocks[ItemGroups()], truth.items, used, by_user=True)
+        return _tally(blocks, self, cells.counts())
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])

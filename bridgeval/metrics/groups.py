@@ -6,51 +6,50 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks
+from bridgeval.data.context import Context
+from bridgeval.data.ids import Ids
+from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.state import Floats
 from bridgeval.engine.summary import Result
+from bridgeval.metrics.totals import Codes
 
 Unassigned = Literal["skip", "group"]
 Undefined = Literal["nan", "zero"]
 
 
 @dataclass(frozen=True)
-class ItemGroups:
-    """The item groups of the context.
+class ItemGroups(Block[Codes]):
+    """The groups given as item_groups=: code 0 for items without a label.
 
     Attributes:
-        codes: `[V + 1]` int64 by item code; 0 for "no item" too, so that cells have to be masked.
-        labels: names of the codes from 1 up.
-        sizes: `[G + 1]` items of the catalogue in each group.
-        interactions: `[G + 1]` pairs of the history in each group; zeros without a history.
+        known: whether only items of the catalogue are counted.
     """
 
-    codes: Tensor
-    labels: tuple[Any, ...]
-    sizes: Floats
-    interactions: Floats
+    known: bool = False
 
-    def __len__(self) -> int:
-        return len(self.labels) + 1
-
-
-def item_groups(blocks: Blocks) -> ItemGroups:
-    """The item groups, laid against the vocabulary and the catalogue."""
-    return blocks.lookup.once("item groups", lambda: _item_groups(blocks))
+    def make(self, blocks: Blocks) -> Codes:
+        codes, count = blocks.lookup.items("groups"), len(item_labels(blocks)) + 1
+        if self.known:
+            codes = codes.masked_fill(~blocks.lookup.in_catalogue, count)
+        return Codes(codes, count)
 
 
-def _item_groups(blocks: Blocks) -> ItemGroups:
-    table = blocks.context.items["groups"]
-    catalogue = blocks.lookup.catalogue
-    groups, count = table.aligned(catalogue), len(table.labels) + 1
-    popularity = np.zeros(len(catalogue))
-    if "popularity" in blocks.context.items:
-        popularity = blocks.context.items["popularity"].aligned(catalogue)
-    interactions = np.bincount(groups, weights=popularity, minlength=count).astype(np.float64)
-    sizes = np.bincount(groups, minlength=count).astype(np.float64)
-    return ItemGroups(blocks.lookup.items("groups"), table.labels, sizes, interactions)
+def item_labels(blocks: Blocks) -> tuple[Any, ...]:
+    """Names of the codes from 1 up."""
+    return blocks.context.items["groups"].labels
+
+
+def group_sizes(blocks: Blocks, of: Literal["items", "interactions"] = "items") -> Floats:
+    """`[G + 1]`: how many items of the catalogue, or pairs of the history with them, each group has."""
+    return blocks.lookup.once(("group sizes", of), lambda: _sizes(blocks.context, blocks.lookup.catalogue, of))
+
+
+def _sizes(context: Context, catalogue: Ids, of: Literal["items", "interactions"]) -> Floats:
+    table = context.items["groups"]
+    weights = None if of == "items" else context.items["popularity"].aligned(catalogue)
+    sizes = np.bincount(table.aligned(catalogue), weights=weights, minlength=len(table.labels) + 1)
+    return sizes.astype(np.float64)
 
 
 def group_result(

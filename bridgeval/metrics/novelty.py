@@ -14,9 +14,9 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.metrics.accuracy import PlaceGains, discounts
+from bridgeval.metrics.accuracy import GradedHits, discounts
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]
@@ -51,7 +51,7 @@ class ItemNovelty(Block[Tensor]):
 
 @dataclass(frozen=True)
 class NoveltySums(Block[Tensor]):
-    """Weighted, discounted novelty of the first 1, 2, ... places: `[B, D]` float64."""
+    """Weighted, discounted novelty of the first 1, 2, ... hits `[B, H]`, or, unweighted, places `[B, C]`; float64."""
 
     novelty: ItemNovelty
     gain: Weight
@@ -59,13 +59,23 @@ class NoveltySums(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        shown = blocks[Ranked(self.ranking)]
-        novelty = blocks[self.novelty][shown.items.long()]
+        weights = discounts("log2", blocks.batch.shown.width + 1, blocks.device)
         if self.gain == "none":
-            weights = shown.valid.double()
+            shown = blocks[Ranked(self.ranking)]
+            items, valid = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
+            return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]] * valid).cumsum(1)
+        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
+        novelty = by_item(blocks[self.novelty], graded.items)
+        return (graded.gains * novelty * weights[graded.hits.places - 1]).cumsum(1)
+
+    def up_to(self, k: int, blocks: Blocks) -> Tensor:
+        """`[B]`: within the first k places, over the sum of k discounts."""
+        sums = blocks[self]
+        if self.gain == "none":
+            total = at_cutoff(sums, k)
         else:
-            weights = blocks[PlaceGains(self.gain, self.ranking, self.relevance)]
-        return (weights * novelty * discounts("log2", novelty.shape[1], blocks.device)).cumsum(1)
+            total = blocks[GradedHits(self.gain, self.ranking, self.relevance)].hits.up_to(k, sums)
+        return total / discounts("log2", k, blocks.device).sum()
 
 
 @dataclass(frozen=True)
@@ -100,13 +110,12 @@ class EFD(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         novelty = ItemNovelty("surprisal", self.floor)
-        sums = blocks[NoveltySums(novelty, self.gain, self.ranking, self.relevance)]
-        values = at_cutoff(sums, self.k) / discounts("log2", self.k, blocks.device).sum()
+        values = NoveltySums(novelty, self.gain, self.ranking, self.relevance).up_to(self.k, blocks)
         if self.unknown == "rare":
             return values
         shown = blocks[Ranked(self.ranking)]
-        unknown = shown.valid & ~blocks.lookup.in_catalogue[shown.items.long()]
-        return values.masked_fill(unknown[:, : self.k].any(1), torch.nan)
+        items, valid = shown.items[:, : self.k], shown.valid[:, : self.k]
+        return values.masked_fill((valid & ~by_item(blocks.lookup.in_catalogue, items)).any(1), torch.nan)
 
 
 @dataclass(frozen=True)
@@ -139,5 +148,4 @@ class EPC(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         novelty = ItemNovelty("complement", self.floor, self.out_of)
-        sums = blocks[NoveltySums(novelty, self.gain, self.ranking, self.relevance)]
-        return at_cutoff(sums, self.k) / discounts("log2", self.k, blocks.device).sum()
+        return NoveltySums(novelty, self.gain, self.ranking, self.relevance).up_to(self.k, blocks)

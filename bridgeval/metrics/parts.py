@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.engine.metric import CountedUsers, Metric, UserMetric, UserValues
+from bridgeval.engine.metric import Metric, UserMetric, UserValues
 from bridgeval.errors import BadParameterError
 
 
@@ -20,7 +20,7 @@ class PartValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[UserValues(self.metric)].masked_fill(~blocks[CountedUsers(self.metric)], torch.nan)
+        return blocks[UserValues(self.metric)].masked_fill(~self.metric.counted(blocks), torch.nan)
 
 
 def check_parts(name: str, metrics: Sequence[Metric]) -> None:

@@ -1,4 +1,7 @@
-"""Blocks that metrics over everyone's lists share: which cells count, and how often each item or group is in them."""
+"""Blocks that metrics over everyone's lists share: which cells count, and how often each item or group is in them.
+
+C is the largest cutoff asked for: what is laid out for it serves all cutoffs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, Users
+from bridgeval.engine.blocks import Block, Blocks, Counted, HitPlaces, Ranked, Relevant, UserGroups, Users, by_item
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
 
@@ -19,11 +22,11 @@ Among = Literal["shown", "catalogue"]
 
 @dataclass(frozen=True)
 class Cells:
-    """The first k places of the lists of users who count.
+    """The first C places of the lists of users who count.
 
     Attributes:
-        items: `[B, k]` codes, V in cells without an item and in rows of users who do not count.
-        used: `[B, k]` bool: the other cells.
+        items: `[B, C]` codes, V in cells without an item and in rows of users who do not count.
+        used: `[B, C]` bool: the other cells.
     """
 
     items: Tensor
@@ -32,9 +35,8 @@ class Cells:
 
 @dataclass(frozen=True)
 class ListedCells(Block[Cells]):
-    """The cells that count, the same for all metrics of one cutoff, ranking and population."""
+    """The cells that count, the same for all metrics of one ranking and population."""
 
-    k: int
     users: Users
     ranking: Ranking
     relevance: Relevance
@@ -42,63 +44,127 @@ class ListedCells(Block[Cells]):
     def make(self, blocks: Blocks) -> Cells:
         shown = blocks[Ranked(self.ranking)]
         counted = blocks[Counted(self.users, self.ranking, self.relevance)]
-        used = shown.valid[:, : self.k] & counted[:, None]
-        return Cells(shown.items[:, : self.k].masked_fill(~used, blocks.batch.shown.pad), used)
+        used = shown.valid[:, : blocks.cutoff] & counted[:, None]
+        return Cells(shown.items[:, : blocks.cutoff].masked_fill(~used, blocks.batch.shown.pad), used)
+
+
+def cells_of(metric: TotalMetric) -> ListedCells:
+    """The block of the cells that a metric counts."""
+    return ListedCells(metric.users, metric.ranking, metric.relevance)
 
 
 @dataclass(frozen=True)
 class CellCounts(Block[Floats]):
-    """How many of the cells hold each item of the vocabulary: `[V]` float64."""
+    """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
 
+    k: int
     cells: ListedCells
 
     def make(self, blocks: Blocks) -> Floats:
-        return _bincount(blocks[self.cells].items.flatten(), blocks.batch.shown.pad + 1)[:-1]
-
-
-def cells_of(blocks: Blocks, metric: TotalMetric) -> Cells:
-    """The cells that a metric counts."""
-    return blocks[ListedCells(metric.k, metric.users, metric.ranking, metric.relevance)]
-
-
-def hits_of(blocks: Blocks, metric: TotalMetric) -> Tensor:
-    """Which of these cells are relevant to their user: `[B, k]` bool."""
-    hits = blocks[Hits(metric.ranking, metric.relevance)]
-    return hits[:, : metric.k] & cells_of(blocks, metric).used
+        return bincount(blocks[self.cells].items[:, : self.k], blocks.batch.shown.pad)
 
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
-    """How many of the cells hold each item of the vocabulary; 0 for what the catalogue lacks, if only that counts."""
-    counts = blocks[CellCounts(ListedCells(metric.k, metric.users, metric.ranking, metric.relevance))]
+    """How many places hold each item of the vocabulary; 0 for what the catalogue lacks, if only that counts."""
+    counts = blocks[CellCounts(metric.k, cells_of(metric))]
     if among == "catalogue" and blocks.context.catalogue is not None:
         counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
     return ItemSums(blocks.batch.slates.items, counts)
 
 
-def group_counts(codes: Tensor, items: Tensor, used: Tensor, groups: int) -> Floats:
-    """`[groups]`: how many of the used cells hold an item of each group.
+@dataclass(frozen=True)
+class Codes:
+    """Groups of items.
 
-    Args:
-        codes: `[V + 1]` the group of each item.
-        items: `[B, K]` item codes.
-        used: `[B, K]` bool.
-        groups: how many codes there are, from 0 up.
+    Attributes:
+        codes: `[V + 1]` int64: the group of each item, from 0; `count` for items that are not to be counted.
+        count: how many groups there are.
     """
-    return _bincount(codes[items[used].long()], groups)
+
+    codes: Tensor
+    count: int
 
 
-def pair_counts(codes: Tensor, rows: Tensor, items: Tensor, used: Tensor, shape: tuple[int, int]) -> Floats:
-    """`[user groups, item groups]`: how many of the used cells fall on each pair.
+@dataclass(frozen=True)
+class GroupedCells:
+    """The group of each cell.
 
-    Args:
-        codes: `[V + 1]` the group of each item.
-        rows: `[B]` the group of each user.
-        items: `[B, K]` item codes.
-        used: `[B, K]` bool.
-        shape: how many codes there are of users, and of items.
+    Attributes:
+        codes: `[B, K]` int64; `count` in cells that are not used.
+        count: how many groups there are.
     """
-    pairs = rows[:, None] * shape[1] + codes[items.long()]
-    return _bincount(pairs[used], shape[0] * shape[1]).reshape(shape)
+
+    codes: Tensor
+    count: int
+
+    def counts(self, k: int | None = None) -> Floats:
+        """`[count]`: how many cells of the first k columns are of each group."""
+        return bincount(self.codes[:, :k], self.count)
+
+
+def grouped(blocks: Blocks, groups: Codes, items: Tensor, used: Tensor, by_user: bool = False) -> GroupedCells:
+    """Item codes `[B, K]` by group; with `by_user` by pairs of a user group and an item group, numbered row by row."""
+    codes, count = by_item(groups.codes, items), groups.count
+    used = used & (codes < count)
+    if by_user:
+        codes = codes + blocks[UserGroups()][:, None] * count
+        count = count * (len(blocks.context.users["groups"].labels) + 1)
+    return GroupedCells(codes.masked_fill(~used, count), count)
+
+
+@dataclass(frozen=True)
+class CellGroups(Block[GroupedCells]):
+    """The group of each of the first C places: `[B, C]`."""
+
+    groups: Block[Codes]
+    cells: ListedCells
+    by_user: bool = False
+
+    def make(self, blocks: Blocks) -> GroupedCells:
+        cells = blocks[self.cells]
+        return grouped(blocks, blocks[self.groups], cells.items, cells.used, self.by_user)
+
+
+@dataclass(frozen=True)
+class HitGroups(Block[GroupedCells]):
+    """The group of each hit: `[B, H]`."""
+
+    groups: Block[Codes]
+    cells: ListedCells
+
+    def make(self, blocks: Blocks) -> GroupedCells:
+        where = self.cells
+        hits = blocks[HitPlaces(where.ranking, where.relevance)]
+        counted = blocks[Counted(where.users, where.ranking, where.relevance)]
+        items = blocks[Relevant(where.relevance)].items
+        items = items.gather(1, hits.matches) if hits.matches.shape[1] else hits.matches
+        return grouped(blocks, blocks[self.groups], items, hits.within & counted[:, None])
+
+
+def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[count]`: how many of the first k places of all lists hold an item of each group."""
+    return blocks[CellGroups(groups, cells_of(metric))].counts(metric.k)
+
+
+def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[count]`: how many hits in these places are of each group."""
+    hits = blocks[HitGroups(groups, cells_of(metric))]
+    beyond = blocks[HitPlaces(metric.ranking, metric.relevance)].places > metric.k
+    return bincount(hits.codes.masked_fill(beyond, hits.count), hits.count)
+
+
+def relevant_counts(blocks: Blocks, metric: PolicyMetric, groups: Block[Codes]) -> Floats:
+    """`[count]`: how many relevant rows are of each group."""
+    truth = blocks[Relevant(metric.relevance)]
+    used = truth.valid & metric.counted(blocks)[:, None]
+    return grouped(blocks, blocks[groups], truth.items, used).counts()
+
+
+def history_cells(blocks: Blocks, metric: PolicyMetric, groups: Block[Codes], by_user: bool = False) -> GroupedCells:
+    """What the users who count have in the history: `[B, H]`."""
+    history = blocks.batch.history
+    used = history.valid & metric.counted(blocks)[:, None]
+    return grouped(blocks, blocks[groups], history.items, used, by_user)
 
 
 def population(blocks: Blocks, metric: PolicyMetric) -> int:
@@ -106,8 +172,9 @@ def population(blocks: Blocks, metric: PolicyMetric) -> int:
     return int(metric.counted(blocks).sum())
 
 
-def _bincount(codes: Tensor, size: int) -> Floats:
-    return torch.bincount(codes, minlength=size).double().cpu().numpy()
+def bincount(codes: Tensor, count: int) -> Floats:
+    """`[count]` float64: how often each code occurs; `count` itself, which stands for none, is left out."""
+    return torch.bincount(codes.reshape(-1), minlength=count + 1)[:count].double().cpu().numpy()
 
 
 def spread(shares: Floats) -> float | None:
