@@ -25,11 +25,12 @@ from bridgeval.errors import BadParameterError
 from bridgeval.metrics.groups import Undefined, group_result
 from bridgeval.metrics.totals import (
     Codes,
-    history_cells,
+    HistoryGroups,
+    RelevantGroups,
+    cells_of,
     hit_counts,
     population,
     ratio,
-    relevant_counts,
     shown_counts,
     spread,
 )
@@ -241,7 +242,7 @@ class PopREO(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         groups = PopularityGroups(self.pop_ratio)
         counts = hit_counts if self.count == "hits" else shown_counts
-        found, there = counts(blocks, self, groups), relevant_counts(blocks, self, groups)
+        found, there = counts(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
         return Tally(Sums({"users": population(blocks, self), "found": found, "there": there}))
 
     def compute(self, state: Any) -> Result:
@@ -288,7 +289,7 @@ class PopRSP(TotalMetric):
         groups, users = PopularityGroups(self.pop_ratio), population(blocks, self)
         found, there = shown_counts(blocks, self, groups), users * self._sizes(blocks)
         if self.candidates == "unseen":
-            there = there - history_cells(blocks, self, groups).counts()
+            there = there - blocks[HistoryGroups(groups, cells_of(self))]
         return Tally(Sums({"users": users, "found": found, "there": there}))
 
     def compute(self, state: Any) -> Result:

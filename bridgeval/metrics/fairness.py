@@ -29,13 +29,13 @@ from bridgeval.metrics.groups import (
 )
 from bridgeval.metrics.totals import (
     CellGroups,
+    HistoryGroups,
+    RelevantGroups,
     cells_of,
     grouped,
-    history_cells,
     hit_counts,
     population,
     ratio,
-    relevant_counts,
     shown_counts,
     spread,
 )
@@ -76,7 +76,7 @@ class REO(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         groups = ItemGroups()
-        found, there = hit_counts(blocks, self, groups), relevant_counts(blocks, self, groups)
+        found, there = hit_counts(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
         sums = {"users": population(blocks, self), "found": found, "there": there}
         return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
@@ -137,7 +137,7 @@ class RSP(TotalMetric):
         there = users * group_sizes(blocks)
         if self.candidates == "all":
             return there
-        return there - history_cells(blocks, self, ItemGroups(known=True)).counts()
+        return there - blocks[HistoryGroups(ItemGroups(known=True), cells_of(self))]
 
     def compute(self, state: Any) -> Result:
         labels = state.facts.get("labels", ())
@@ -248,12 +248,11 @@ class BiasDisparityBS(PolicyMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         if self.source == "history":
-            cells = history_cells(blocks, self, ItemGroups(known=True), by_user=True)
-        else:
-            truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
-            used = truth.valid & (truth.gains != 0) & self.counted(blocks)[:, None]
-            cells = grouped(blocks, blocks[ItemGroups()], truth.items, used, by_user=True)
-        return _tally(blocks, self, cells.counts())
+            had = HistoryGroups(ItemGroups(known=True), cells_of(self), by_user=True)
+            return _tally(blocks, self, blocks[had])
+        truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
+        used = truth.valid & (truth.gains != 0) & self.counted(blocks)[:, None]
+        return _tally(blocks, self, grouped(blocks, blocks[ItemGroups()], truth.items, used, by_user=True).counts())
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])

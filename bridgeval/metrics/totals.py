@@ -41,14 +41,17 @@ class ListedCells(Block[Cells]):
     ranking: Ranking
     relevance: Relevance
 
+    def counted(self, blocks: Blocks) -> Tensor:
+        """`[B, 1]` bool: who counts."""
+        return blocks[Counted(self.users, self.ranking, self.relevance)][:, None]
+
     def make(self, blocks: Blocks) -> Cells:
         shown = blocks[Ranked(self.ranking)]
-        counted = blocks[Counted(self.users, self.ranking, self.relevance)]
-        used = shown.valid[:, : blocks.cutoff] & counted[:, None]
+        used = shown.valid[:, : blocks.cutoff] & self.counted(blocks)
         return Cells(shown.items[:, : blocks.cutoff].masked_fill(~used, blocks.batch.shown.pad), used)
 
 
-def cells_of(metric: TotalMetric) -> ListedCells:
+def cells_of(metric: PolicyMetric) -> ListedCells:
     """The block of the cells that a metric counts."""
     return ListedCells(metric.users, metric.ranking, metric.relevance)
 
@@ -135,10 +138,36 @@ class HitGroups(Block[GroupedCells]):
     def make(self, blocks: Blocks) -> GroupedCells:
         where = self.cells
         hits = blocks[HitPlaces(where.ranking, where.relevance)]
-        counted = blocks[Counted(where.users, where.ranking, where.relevance)]
         items = blocks[Relevant(where.relevance)].items
         items = items.gather(1, hits.matches) if hits.matches.shape[1] else hits.matches
-        return grouped(blocks, blocks[self.groups], items, hits.within & counted[:, None])
+        return grouped(blocks, blocks[self.groups], items, hits.within & where.counted(blocks))
+
+
+@dataclass(frozen=True)
+class RelevantGroups(Block[Floats]):
+    """How many relevant rows are of each group: `[count]`."""
+
+    groups: Block[Codes]
+    cells: ListedCells
+
+    def make(self, blocks: Blocks) -> Floats:
+        truth = blocks[Relevant(self.cells.relevance)]
+        used = truth.valid & self.cells.counted(blocks)
+        return grouped(blocks, blocks[self.groups], truth.items, used).counts()
+
+
+@dataclass(frozen=True)
+class HistoryGroups(Block[Floats]):
+    """How many items of each group the users who count have in the history: `[count]`."""
+
+    groups: Block[Codes]
+    cells: ListedCells
+    by_user: bool = False
+
+    def make(self, blocks: Blocks) -> Floats:
+        history = blocks.batch.history
+        used = history.valid & self.cells.counted(blocks)
+        return grouped(blocks, blocks[self.groups], history.items, used, self.by_user).counts()
 
 
 def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
@@ -151,20 +180,6 @@ def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Flo
     hits = blocks[HitGroups(groups, cells_of(metric))]
     beyond = blocks[HitPlaces(metric.ranking, metric.relevance)].places > metric.k
     return bincount(hits.codes.masked_fill(beyond, hits.count), hits.count)
-
-
-def relevant_counts(blocks: Blocks, metric: PolicyMetric, groups: Block[Codes]) -> Floats:
-    """`[count]`: how many relevant rows are of each group."""
-    truth = blocks[Relevant(metric.relevance)]
-    used = truth.valid & metric.counted(blocks)[:, None]
-    return grouped(blocks, blocks[groups], truth.items, used).counts()
-
-
-def history_cells(blocks: Blocks, metric: PolicyMetric, groups: Block[Codes], by_user: bool = False) -> GroupedCells:
-    """What the users who count have in the history: `[B, H]`."""
-    history = blocks.batch.history
-    used = history.valid & metric.counted(blocks)[:, None]
-    return grouped(blocks, blocks[groups], history.items, used, by_user)
 
 
 def population(blocks: Blocks, metric: PolicyMetric) -> int:
