@@ -156,7 +156,7 @@ class TotalMetric(PolicyMetric):
     def needs(self) -> Needs:
         return replace(super().needs(), depth=self.k, cutoff=self.k)
 
-    def start(self) -> Tally:
+    def start(self) -> State:
         return Tally()
 
 

@@ -22,7 +22,7 @@ from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.groups import Undefined, group_result
+from bridgeval.metrics.groups import Undefined, compared
 from bridgeval.metrics.totals import (
     Codes,
     HistoryGroups,
@@ -30,7 +30,6 @@ from bridgeval.metrics.totals import (
     cells_of,
     hit_counts,
     population,
-    ratio,
     shown_counts,
     spread,
 )
@@ -205,7 +204,37 @@ class PopularitySums(Block[tuple[Tensor, Tensor]]):
 
 
 @dataclass(frozen=True)
-class PopREO(TotalMetric):
+class HeadAndTail(TotalMetric):
+    """What PopREO and PopRSP share: the spread of found / there between head and tail."""
+
+    family = "bias"
+    higher_is_better = False
+
+    pop_ratio: float = field(default=0.8, kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ratio(self.name, self.pop_ratio)
+
+    def needs(self) -> Needs:
+        return super().needs() | POPULARITY
+
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+        """`[3]` each: how much of each group was found, and how much there is."""
+        raise NotImplementedError(f"{type(self).__name__} must define shares(blocks, groups)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        found, there = self.shares(blocks, PopularityGroups(self.pop_ratio))
+        sums = {"users": population(blocks, self), "found": found, "there": there}
+        return Tally(Sums(sums), facts={"labels": ("head", "tail")})
+
+    def compute(self, state: Any) -> Result:
+        return compared(state, spread, self.undefined)
+
+
+@dataclass(frozen=True)
+class PopREO(HeadAndTail):
     """Equal opportunity of head and tail: the spread of their recall.
 
     `p_g` = hits in group g / relevant rows in g, over all users; the value is the standard deviation of p_head and
@@ -224,33 +253,17 @@ class PopREO(TotalMetric):
     """
 
     name = "PopREO"
-    family = "bias"
-    higher_is_better = False
 
-    pop_ratio: float = field(default=0.8, kw_only=True)
     users: Users = field(default="relevant", kw_only=True)
     count: Literal["hits", "shown"] = field(default="hits", kw_only=True)
-    undefined: Undefined = field(default="nan", kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ratio(self.name, self.pop_ratio)
-
-    def needs(self) -> Needs:
-        return super().needs() | POPULARITY
-
-    def update(self, blocks: Blocks) -> Tally:
-        groups = PopularityGroups(self.pop_ratio)
-        counts = hit_counts if self.count == "hits" else shown_counts
-        found, there = counts(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
-        return Tally(Sums({"users": population(blocks, self), "found": found, "there": there}))
-
-    def compute(self, state: Any) -> Result:
-        return head_tail_result(state, self.undefined)
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+        found = hit_counts if self.count == "hits" else shown_counts
+        return found(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
 
 
 @dataclass(frozen=True)
-class PopRSP(TotalMetric):
+class PopRSP(HeadAndTail):
     """Statistical parity of head and tail: the spread of their chance to be shown.
 
     `p_g` = places that hold an item of group g / candidates in g, over all users, where a user's candidates are the
@@ -270,30 +283,18 @@ class PopRSP(TotalMetric):
     """
 
     name = "PopRSP"
-    family = "bias"
-    higher_is_better = False
 
-    pop_ratio: float = field(default=0.8, kw_only=True)
     candidates: Literal["unseen", "all"] = field(default="unseen", kw_only=True)
-    undefined: Undefined = field(default="nan", kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ratio(self.name, self.pop_ratio)
 
     def needs(self) -> Needs:
-        needs = super().needs() | POPULARITY
+        needs = super().needs()
         return needs | Needs(lists=frozenset({"history lists"})) if self.candidates == "unseen" else needs
 
-    def update(self, blocks: Blocks) -> Tally:
-        groups, users = PopularityGroups(self.pop_ratio), population(blocks, self)
-        found, there = shown_counts(blocks, self, groups), users * self._sizes(blocks)
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+        there = population(blocks, self) * self._sizes(blocks)
         if self.candidates == "unseen":
             there = there - blocks[HistoryGroups(groups, cells_of(self))]
-        return Tally(Sums({"users": users, "found": found, "there": there}))
-
-    def compute(self, state: Any) -> Result:
-        return head_tail_result(state, self.undefined)
+        return shown_counts(blocks, self, groups), there
 
     def _sizes(self, blocks: Blocks) -> Floats:
         def sizes() -> Floats:
@@ -301,9 +302,3 @@ class PopRSP(TotalMetric):
             return np.array([0, head, len(blocks.lookup.catalogue) - head])
 
         return blocks.lookup.once(("head and tail", self.pop_ratio), sizes)
-
-
-def head_tail_result(state: Tally, undefined: Undefined) -> Result:
-    """The spread of found / there between head and tail."""
-    shares = ratio(state.sums["found"], np.broadcast_to(state.sums["there"], 3))
-    return group_result(spread(shares[1:]), shares, ("head", "tail"), undefined, state.sums["users"])

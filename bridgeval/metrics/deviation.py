@@ -31,9 +31,9 @@ from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import Gain, GradedHits, discounts, nDCG
-from bridgeval.metrics.groups import Unassigned, Undefined, group_result, taking_part
+from bridgeval.metrics.groups import Unassigned, Undefined, compared
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import CellCounts, cells_of, mean_gap, population, ratio
+from bridgeval.metrics.totals import CellCounts, cells_of, mean_gap, population
 
 
 @dataclass(frozen=True)
@@ -60,20 +60,23 @@ class ItemDeviation(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         sums = np.stack(self.appearances(blocks), axis=1)
         if self.unassigned == "group" and blocks.context.catalogue is not None:
-            sums = sums * blocks.lookup.in_catalogue[:-1, None].cpu().numpy()
+            sums = np.where(blocks.lookup.in_catalogue[:-1, None].cpu().numpy(), sums, 0)
         facts = {"groups": blocks.context.items["groups"]}
         return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)
 
     def compute(self, state: Any) -> Result:
         if state.items.ids is None:
-            return group_result(None, np.zeros(1), (), self.undefined, state.sums["users"])
-        table = state.facts["groups"]
-        shown = np.flatnonzero(state.items.values[:, 1])
+            return compared(state, mean_gap, self.undefined, self.unassigned)
+        table, shown = state.facts["groups"], np.flatnonzero(state.items.values[:, 1])
         total, count = state.items.values[shown].T
-        groups = table.aligned(state.items.ids)[shown]
-        means = _means(groups, total / count, len(table.labels) + 1)
-        value = mean_gap(taking_part(means, self.unassigned))
-        return group_result(value, means, table.labels, self.undefined, state.sums["users"])
+        groups, size = table.aligned(state.items.ids)[shown], len(table.labels) + 1
+        sums = {
+            "users": state.sums["users"],
+            "found": np.bincount(groups, weights=total / count, minlength=size),
+            "there": np.bincount(groups, minlength=size),
+        }
+        by_group = Tally(Sums(sums), facts={"labels": table.labels})
+        return compared(by_group, mean_gap, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -172,14 +175,11 @@ class UserDeviation(TotalMetric):
         size = len(labels) + 1
         total = torch.bincount(groups, weights=values[defined], minlength=size)
         count = torch.bincount(groups, minlength=size)
-        sums = {"users": int(defined.sum()), "total": total.cpu().numpy(), "count": count.cpu().numpy()}
+        sums = {"users": int(defined.sum()), "found": total.cpu().numpy(), "there": count.cpu().numpy()}
         return Tally(Sums(sums), facts={"labels": labels})
 
     def compute(self, state: Any) -> Result:
-        labels = state.facts.get("labels", ())
-        means = ratio(state.sums["total"], np.broadcast_to(state.sums["count"], len(labels) + 1))
-        value = mean_gap(taking_part(means, self.unassigned))
-        return group_result(value, means, labels, self.undefined, state.sums["users"])
+        return compared(state, mean_gap, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -243,15 +243,10 @@ class UserMADRating(UserDeviation):
 
 @dataclass(frozen=True)
 class ScoreSums(Block[Tensor]):
-    """Scores added up over the first 1, 2, ... places: `[B, D]` float64."""
+    """Scores added up over the first 1, 2, ... places: `[B, C]` float64."""
 
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Tensor:
-        scores = blocks[ShownColumn("score", self.ranking)].double()
-        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid, 0).cumsum(1)
-
-
-def _means(groups: Any, values: Floats, count: int) -> Floats:
-    """`[count]`: the mean of the values of each group, NaN for groups without any."""
-    return ratio(np.bincount(groups, weights=values, minlength=count), np.bincount(groups, minlength=count))
+        scores = blocks[ShownColumn("score", self.ranking)][:, : blocks.cutoff].double()
+        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0).cumsum(1)

@@ -22,10 +22,9 @@ from bridgeval.metrics.groups import (
     ItemGroups,
     Unassigned,
     Undefined,
-    group_result,
+    compared,
     group_sizes,
     item_labels,
-    taking_part,
 )
 from bridgeval.metrics.totals import (
     CellGroups,
@@ -81,10 +80,7 @@ class REO(TotalMetric):
         return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
     def compute(self, state: Any) -> Result:
-        labels = state.facts.get("labels", ())
-        shares = ratio(state.sums["found"], np.broadcast_to(state.sums["there"], len(labels) + 1))
-        value = spread(taking_part(shares, self.unassigned))
-        return group_result(value, shares, labels, self.undefined, state.sums["users"])
+        return compared(state, spread, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -133,18 +129,14 @@ class RSP(TotalMetric):
         if self.candidates == "estimated":
             valid = int((self.counted(blocks) & (blocks[RelevantCount(self.relevance)] > 0)).sum())
             seen = group_sizes(blocks, "interactions") / max(blocks.context.known_users, 1)
-            return valid * (group_sizes(blocks) - seen)
+            return valid * np.maximum(group_sizes(blocks) - seen, 0)
         there = users * group_sizes(blocks)
         if self.candidates == "all":
             return there
         return there - blocks[HistoryGroups(ItemGroups(known=True), cells_of(self))]
 
     def compute(self, state: Any) -> Result:
-        labels = state.facts.get("labels", ())
-        there = np.broadcast_to(state.sums["there"], len(labels) + 1)
-        shares = ratio(state.sums["found"], np.maximum(there, 0))
-        value = spread(taking_part(shares, self.unassigned))
-        return group_result(value, shares, labels, self.undefined, state.sums["users"])
+        return compared(state, spread, self.undefined, self.unassigned)
 
 
 def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) -> Result:
@@ -286,7 +278,7 @@ class BiasDisparityBD(TotalMetric):
         shown, had = self._parts
         return shown.needs() | had.needs()
 
-    def start(self) -> Joint:  # type: ignore[override]
+    def start(self) -> Joint:
         return Joint((Tally(), Tally()))
 
     def update(self, blocks: Blocks) -> Joint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,9 +11,9 @@ import numpy as np
 from bridgeval.data.context import Context
 from bridgeval.data.ids import Ids
 from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.engine.state import Floats
+from bridgeval.engine.state import Floats, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.totals import Codes
+from bridgeval.metrics.totals import Codes, ratio
 
 Unassigned = Literal["skip", "group"]
 Undefined = Literal["nan", "zero"]
@@ -52,24 +53,21 @@ def _sizes(context: Context, catalogue: Ids, of: Literal["items", "interactions"
     return sizes.astype(np.float64)
 
 
-def group_result(
-    value: float | None, shares: Floats, labels: tuple[Any, ...], undefined: Undefined, users: int
+def compared(
+    state: Tally, measure: Callable[[Floats], float | None], undefined: Undefined, unassigned: Unassigned = "skip"
 ) -> Result:
-    """A result with a part for each labelled group.
+    """What sets groups apart, with the share of each labelled group as a part.
 
     Args:
-        value: None where there is nothing to compare.
-        shares: `[G + 1]`, the unassigned first.
-        labels: `[G]`.
+        state: sums `found` and `there` `[G + 1]`, the unassigned first; fact `labels` `[G]`.
+        measure: of the shares found / there; None where there is nothing to compare.
         undefined: what the value then is.
-        users: how many users were counted.
+        unassigned: whether those without a label are compared as a group.
     """
+    labels = state.facts.get("labels", ())
+    shares = ratio(state.sums["found"], np.broadcast_to(state.sums["there"], len(labels) + 1))
+    value = measure(shares if unassigned == "group" else shares[1:])
     if value is None:
         value = 0.0 if undefined == "zero" else float("nan")
     parts = {str(label): float(share) for label, share in zip(labels, shares[1:], strict=True)}
-    return Result(value, parts, users=users)
-
-
-def taking_part(shares: Floats, unassigned: Unassigned) -> Floats:
-    """The groups that are compared: without the unassigned, unless they count as one."""
-    return shares if unassigned == "group" else shares[1:]
+    return Result(value, parts, users=state.sums["users"])

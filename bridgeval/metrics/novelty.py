@@ -16,6 +16,7 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric
+from bridgeval.errors import BadParameterError
 from bridgeval.metrics.accuracy import GradedHits, discounts
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
@@ -104,6 +105,11 @@ class EFD(TopKMetric):
     gain: Weight = field(default="binary", kw_only=True)
     floor: float = field(default=1.0, kw_only=True)
     unknown: Literal["rare", "undefined"] = field(default="rare", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.floor > 0:
+            raise BadParameterError("EFD needs a floor above 0", f"{self.floor}", "1 counts a new item as seen once")
 
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"item popularity"}))

@@ -211,6 +211,7 @@ def test_what_is_missing_is_named_with_the_argument_that_gives_it(name, without)
     [
         ("ACLT(pop_ratio=0.0)@2", "above 0"),
         ("PopREO(pop_ratio=1.5)@2", "at most 1"),
+        ("EFD(floor=0.0)@2", "floor above 0"),
         ('EucDistance(metrics=["Precision"], utopia=[1.0, 1.0])@2', "1 metric.* and 2 number"),
         ("EucDistance@2", "needs metrics"),
         ('Hypervolume(metrics=["Gini"], nadir=[0.0])@2', "Gini@2, which does not"),
