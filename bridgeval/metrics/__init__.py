@@ -19,6 +19,16 @@ from bridgeval.metrics.accuracy import (
 )
 from bridgeval.metrics.auc import AUC, GAUC, LAUC
 from bridgeval.metrics.bias import ACLT, APLT, ARP, PopREO, PopRSP
+from bridgeval.metrics.counterfactual import (
+    IPS,
+    NCISMAP,
+    NCISMRR,
+    SNIPS,
+    NCISHitRate,
+    NCISnDCG,
+    NCISPrecision,
+    NCISRecall,
+)
 from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
 from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
 from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
@@ -36,15 +46,19 @@ __all__ = [
     "EPC",
     "F1",
     "GAUC",
+    "IPS",
     "LAUC",
     "MAE",
     "MAP",
     "MAR",
     "MRR",
     "MSE",
+    "NCISMAP",
+    "NCISMRR",
     "REO",
     "RMSE",
     "RSP",
+    "SNIPS",
     "BiasDisparityBD",
     "BiasDisparityBR",
     "BiasDisparityBS",
@@ -55,6 +69,10 @@ __all__ = [
     "ItemCoverage",
     "ItemMADRanking",
     "ItemMADRating",
+    "NCISHitRate",
+    "NCISPrecision",
+    "NCISRecall",
+    "NCISnDCG",
     "NumRetrieved",
     "PopREO",
     "PopRSP",
