@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.hookspecs import hookimpl
-    from bridgeval.report import Report
+    from bridgeval.inspection import Inspection, inspect
+    from bridgeval.report import Report, Reports
     from bridgeval.spec import parse
 
 __version__ = "0.1.0"
@@ -30,9 +31,11 @@ _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
     "Convention": "bridgeval.convention",
+    "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "Report": "bridgeval.report",
+    "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
     "Slate": "bridgeval.engine.bases",
@@ -42,6 +45,7 @@ _HOMES = {
     "errors": "",
     "evaluate": "bridgeval.evaluate",
     "hookimpl": "bridgeval.hookspecs",
+    "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
     "testing": "",
@@ -51,9 +55,11 @@ __all__ = [
     "Block",
     "Blocks",
     "Convention",
+    "Inspection",
     "ListMetric",
     "Metric",
     "Report",
+    "Reports",
     "Result",
     "RowMetric",
     "Slate",
@@ -63,6 +69,7 @@ __all__ = [
     "errors",
     "evaluate",
     "hookimpl",
+    "inspect",
     "metrics",
     "parse",
     "testing",
