@@ -54,6 +54,16 @@ def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa
     return _with_text_ids(table) if text_ids else table
 
 
+def schema_at(path: str) -> pa.Schema:
+    """The columns of what `table_at` would give, from the start of the first file alone."""
+    file = files_at(path)[0]
+    if _is_parquet(file):
+        return _read(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+    head = head_of(file)
+    lines, newline, _ = head.rpartition(b"\n")
+    return table_in(pa.BufferReader(lines + newline if newline else head), file).schema
+
+
 def files_at(path: str) -> list[str]:
     """The files that a path or a glob stands for; an error where there is none."""
     if has_magic(path) and not os.path.exists(path):

@@ -77,8 +77,7 @@ def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> 
     """
     check_scores(shown)
     check_gains(relevant)
-    assert shown.users is not None and relevant.users is not None
-    users, (shown_users, relevant_users, *_) = encode([shown.users, relevant.users, *more_users], "user ids")
+    users, (shown_users, relevant_users, *_) = encode([shown.owners, relevant.owners, *more_users], "user ids")
     items, (shown_items, relevant_items) = encode([shown.items, relevant.items], "item ids")
     gains = relevant.columns.get("gain")
     columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
@@ -90,9 +89,7 @@ def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> 
     )
 
 
-def lists_of(
-    users: Codes, n_users: int, items: Codes, columns: Mapping[str, Floats], ranked: bool = False
-) -> Lists:
+def lists_of(users: Codes, n_users: int, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
     """Groups rows by user, keeping their order; rows that come grouped and in user order are not moved."""
     offsets = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(users, minlength=n_users), out=offsets[1:])

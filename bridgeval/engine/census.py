@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from bridgeval.data.batch import Rectangle
+from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import sorted_rows
 from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.metric import Metric
-from bridgeval.data.needs import Needs
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
 

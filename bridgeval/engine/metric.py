@@ -15,15 +15,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
-from bridgeval.data.needs import Needs
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Over, Result
 from bridgeval.errors import BadParameterError
 
-POPULATION_NEEDS = {"history": "users of the history", "baseline": "users of the baseline", "given": "users given"}
+POPULATION_NEEDS = {
+    "history": "users of the history",
+    "baseline": "users of the baseline",
+    "given": "users given",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Metric:
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for parameter, choices in _choices(type(self)).items():
+        for parameter, choices in _choices(type(self)).items():  # type: ignore[arg-type]
             value = getattr(self, parameter)
             if value not in choices:
                 raise BadParameterError(
@@ -205,9 +209,7 @@ class CountedUsers(Block[Tensor]):
 def check_cutoff(name: str, k: object) -> None:
     """Raises unless k is a whole number from 1 up."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise BadParameterError(
-            f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10"
-        )
+        raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 
 @cache

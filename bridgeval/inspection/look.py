@@ -62,6 +62,8 @@ def inspect(
     try:
         chosen = plugins.installed().loader_for(recommendations, relevance, loader)
         source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
+        while hasattr(source, "open"):
+            source = source.open()
         if not hasattr(source, "slates"):
             raise LoaderError(
                 "an inspection reads lists in this process",

@@ -58,9 +58,7 @@ class Precision(TopKMetric):
         hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
         if self.divide_by == "k":
             return hits / self.k
-        block: Block[Tensor] = (
-            ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
-        )
+        block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
         return hits / blocks[block].clamp(max=self.k).clamp(min=1)
 
 
@@ -184,7 +182,7 @@ class MAR(TopKMetric):
 
 
 @dataclass(frozen=True)
-class nDCG(TopKMetric):  # noqa: N801
+class nDCG(TopKMetric):
     """Discounted gain of the list over that of the best possible list of k places.
 
     `DCG = sum_j g(r_j) / log2(j + 1)`, divided by the DCG of the k highest gains (Järvelin and Kekäläinen 2002;
@@ -228,7 +226,7 @@ class nDCG(TopKMetric):  # noqa: N801
 
 
 @dataclass(frozen=True)
-class nDCGRendle2020(nDCG):  # noqa: N801
+class nDCGRendle2020(nDCG):
     """nDCG with binary relevance, as in Rendle et al., "Neural collaborative filtering vs. matrix factorization
     revisited" (2020): `sum_j h_j / log2(j + 1)` over the sum of the first min(k, P) discounts.
 

@@ -113,6 +113,7 @@ def parameters_of(metric: type[Metric]) -> dict[str, str]:
     said: dict[str, str] = {}
     for one in reversed(metric.__mro__):
         said |= _attributes(one.__doc__ or "")
+    said |= {name: "; ".join(f'"{value}", {words}' for value, words in SHARED[name].items()) for name in SHARED}
     return {f.name: said.get(f.name, "") for f in fields(metric) if f.name not in HIDDEN}
 
 
@@ -136,8 +137,10 @@ def _in_words(name: str, value: Any, said: str, k: int | None) -> str:
         return f"lists are cut to {value} rows before repeated items are removed"
     if value in SHARED.get(name, {}):
         return SHARED[name][value]
-    chosen = f"{name} = {literal(value, k)}"
-    return f"{chosen} ({said})" if said else chosen
+    chosen = literal(value, k)
+    # A parameter's text lists its values: `"linear", r; "binary", 1`.
+    meaning = re.search(re.escape(chosen) + r", ([^;]*)", said) if isinstance(value, str) else None
+    return f"{name} = {chosen}" + (f": {meaning[1].rstrip('.')}" if meaning else "")
 
 
 def _attributes(doc: str) -> dict[str, str]:

@@ -177,7 +177,9 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:
         raise InputError(
-            "there is no user to evaluate", "no rows in the recommendations and the relevance", "check both inputs"
+            "there is no user to evaluate",
+            "no rows in the recommendations and the relevance",
+            "check both inputs",
         )
     if population.repeated_shown:
         warnings.warn(
@@ -188,9 +190,7 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     named = {str(metric): metric for metric in asked}
     per_user = {name: results.get(metric.per_user()) for name, metric in named.items() if metric.per_user()}  # type: ignore[arg-type]
     collected = {
-        name: result.per_user
-        for name, result in per_user.items()
-        if result is not None and result.per_user is not None
+        name: result.per_user for name, result in per_user.items() if result is not None and result.per_user is not None
     }
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)
