@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 USERS, ITEMS, TASTES = 1000, 600, 12
+NEW_USERS = 40
 BOUGHT_LATER = 5
 SHOWN = 20
 SEED = 20260707
@@ -35,7 +36,8 @@ def sample(seed: int = SEED) -> Sample:
     """The same sample for the same seed.
 
     Users have a mixture of tastes, items belong to a taste and have a popularity that falls as a power of their rank. Who
-    buys what is drawn from both; the last purchases of each user are kept back as the truth.
+    buys what is drawn from both; a few purchases of each user are kept back as the truth. Some users are new: nothing is
+    known of them.
     """
     rng = np.random.default_rng(seed)
     popularity = rng.permutation(1.0 / np.arange(1, ITEMS + 1) ** 0.75)
@@ -53,6 +55,7 @@ def sample(seed: int = SEED) -> Sample:
     shuffled = np.argsort(np.where(bought, rng.random(bought.shape), 2.0), axis=1)[:, :BOUGHT_LATER]
     np.put_along_axis(later, shuffled, True, axis=1)
     known = (bought & ~later).astype(np.float64)
+    known[-NEW_USERS:] = 0
     systems = {"popular": most_popular(known), "neighbours": nearest_items(known)}
     return Sample(_pairs(known), _pairs(later), {name: _best(scores, known) for name, scores in systems.items()})
 
@@ -71,14 +74,16 @@ def nearest_items(bought: Matrix, shrink: float = 5.0) -> Matrix:
 
 
 def _best(scores: Matrix, known: Matrix) -> pa.Table:
-    """The items with the highest scores that the user did not buy yet."""
-    open_scores = np.where(known > 0, -np.inf, scores)
+    """The items with the highest scores that the user did not buy yet; what scores 0 is not shown."""
+    open_scores = np.where(known > 0, 0.0, scores)
     best = np.argsort(-open_scores, axis=1, kind="stable")[:, :SHOWN]
+    values = np.take_along_axis(open_scores, best, axis=1)
+    users, places = np.nonzero(values)
     return pa.table(
         {
-            "user_id": _names("u", np.repeat(np.arange(len(best)), SHOWN)),
-            "item_id": _names("i", best.ravel()),
-            "score": np.take_along_axis(open_scores, best, axis=1).ravel(),
+            "user_id": _names("u", users),
+            "item_id": _names("i", best[users, places]),
+            "score": values[users, places],
         }
     )
 
