@@ -32,10 +32,16 @@ FORMATS: Mapping[str, Callable[[Reports], str]] = {
 }
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # The program decides how it ends; rich would end it with an error.
+        raise BrokenPipeError
+
+
 def console(stderr: bool = False) -> Console:
     """A console that wraps and colours on a terminal only."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
+    return _Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
 
 
 def write(request: Request, outcome: Outcome) -> None:

@@ -164,13 +164,17 @@ class Exports(ABC):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
 
     def footnotes(self) -> list[str]:
-        """Who counted, a sentence for each system that differs."""
+        """Who counted, a sentence for each system that differs; then the metrics that count other users."""
         said: dict[str, list[str]] = {}
         for name, report in self.systems.items():
             said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
-        if len(said) == 1:
-            return list(said)
-        return [f"{', '.join(names)}: {sentence}" for sentence, names in said.items()]
+        counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
+        others = [
+            f"{row.metric} is taken over {row.users:,} users{f' of {row.system}' if row.system else ''}."
+            for row in self.rows()
+            if row.users is not None and row.users != self.systems[row.system].population.counted
+        ]
+        return counted + others
 
 
 class Reports(Exports, Mapping[str, "Report"]):
