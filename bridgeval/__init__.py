@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from bridgeval.evaluate import evaluate
     from bridgeval.hookspecs import hookimpl
     from bridgeval.inspection import Inspection, inspect
+    from bridgeval.metrics.weights import NcisMetric
     from bridgeval.report import Report, Reports
     from bridgeval.spec import parse
 
@@ -34,6 +37,7 @@ _HOMES = {
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
+    "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
     "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
@@ -58,6 +62,7 @@ __all__ = [
     "Inspection",
     "ListMetric",
     "Metric",
+    "NcisMetric",
     "Report",
     "Reports",
     "Result",
@@ -89,3 +94,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Face(ModuleType):
+    """Keeps `bridgeval.evaluate` the function: importing the module of that name would put itself in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value.evaluate if name == "evaluate" and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = _Face

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import RankedLists, Ranking, ranked
+from bridgeval.data.ranking import RankedLists, Ranking, count_repeats, ranked
 from bridgeval.data.slates import Lists, Slates
+from bridgeval.data.tensors import tensor_of
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 1 << 20
+CELLS_PER_BATCH = 1 << 19
+FEWEST_CELLS = 1 << 16
 
 
 class Rectangle:
@@ -59,6 +59,11 @@ class Rectangle:
     def items(self) -> Tensor:
         return self._laid_out(self._source, self.pad)
 
+    @cached_property
+    def repeated(self) -> int:
+        """How many cells hold an item that stands further left in their row too."""
+        return count_repeats(self.items, self.pad)
+
     def has(self, name: str) -> bool:
         return name in self._columns
 
@@ -88,15 +93,6 @@ class Rectangle:
         return cells.masked_fill_(~self.valid, fill)
 
 
-def tensor_of(array: npt.NDArray[Any]) -> Tensor:
-    """A tensor that shares the memory of an array. Arrow's arrays are read-only; nothing here writes to them."""
-    if array.flags.writeable:
-        return torch.from_numpy(array)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(array)
-
-
 @dataclass(frozen=True)
 class Batch:
     """B users, from `start` to `stop` of their Slates.
@@ -121,13 +117,18 @@ class Batch:
         return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
 
 
-def batches(slates: Slates, device: torch.device, batch_size: int | None = None) -> Iterator[Batch]:
-    """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells."""
+def batches(slates: Slates, device: torch.device, batch_size: int | None = None, at_least: int = 1) -> Iterator[Batch]:
+    """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells.
+
+    Args:
+        at_least: how many batches to aim for where there is enough data to share out.
+    """
     start = 0
     widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
+    budget = min(CELLS_PER_BATCH, max(FEWEST_CELLS, int(widest.sum()) // at_least + 1))
     pad = len(slates.items)
     while start < len(slates):
-        stop = start + batch_size if batch_size else start + _fitting(widest[start:])
+        stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)
         stop = min(stop, len(slates))
         yield Batch(
             slates,
@@ -140,8 +141,8 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None)
         start = stop
 
 
-def _fitting(widths: npt.NDArray[np.int64]) -> int:
+def _fitting(widths: npt.NDArray[np.int64], budget: int) -> int:
     """How many of the first users make a rectangle within the budget; at least one."""
-    widths = widths[:CELLS_PER_BATCH]
-    cells = np.maximum.accumulate(np.maximum(widths, 1)) * np.arange(1, len(widths) + 1)
-    return max(1, int(np.searchsorted(cells, CELLS_PER_BATCH, side="right")))
+    widths = np.maximum(widths[: budget // max(int(widths[0]), 1) + 1], 1)
+    cells = np.maximum.accumulate(widths) * np.arange(1, len(widths) + 1)
+    return max(1, int(np.searchsorted(cells, budget, side="right")))
