@@ -30,9 +30,3 @@ def test_the_commands_of_command_line_md(run: Run, folder: Path) -> None:
 def test_every_command_is_documented() -> None:
     text = (DOCS / "command-line.md").read_text()
     assert [name for name in COMMANDS if f"bridgeval {name}" not in text] == []
-
-
-def test_the_examples_of_report_md() -> None:
-    failures, tried = doctest.testfile(str(DOCS / "report.md"), module_relative=False, optionflags=FLAGS)
-    assert tried > 10
-    assert failures == 0

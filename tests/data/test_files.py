@@ -28,24 +28,26 @@ def rows_at(path: str, **options: object) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in table_at(path, **options).to_pylist()]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        CSV,
-        FRAME.to_csv(index=False, sep="\t"),
-        FRAME.to_csv(index=False, sep=";"),
-        CSV.replace("\n", "\r\n"),
-        "\ufeff" + CSV,
-        FRAME.to_json(orient="records", lines=True),
-        '{"user_id": 7, "item_id": [30, 10], "score": [0.5, 0.25]}\n{"user_id": 8, "item_id": [30], "score": [1.0]}\n',
-        gzip.compress(CSV.encode()),
-        bz2.compress(CSV.encode()),
-        FRAME.to_parquet(),
-        gzip.compress(FRAME.to_parquet()),
-    ],
-)
-def test_one_table_in_every_form(tmp_path: Path, content: str | bytes) -> None:
-    path = written(tmp_path / "no.ending", content)
+FORMS = {
+    "csv": CSV,
+    "tsv": FRAME.to_csv(index=False, sep="\t"),
+    "semicolons": FRAME.to_csv(index=False, sep=";"),
+    "windows line ends": CSV.replace("\n", "\r\n"),
+    "byte order mark": "\ufeff" + CSV,
+    "json lines": FRAME.to_json(orient="records", lines=True),
+    "json lists": (
+        '{"user_id": 7, "item_id": [30, 10], "score": [0.5, 0.25]}\n{"user_id": 8, "item_id": [30], "score": [1.0]}\n'
+    ),
+    "gzip": gzip.compress(CSV.encode()),
+    "bzip2": bz2.compress(CSV.encode()),
+    "parquet": FRAME.to_parquet(),
+    "parquet in gzip": gzip.compress(FRAME.to_parquet()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_table_in_every_form(tmp_path: Path, form: str) -> None:
+    path = written(tmp_path / "no.ending", FORMS[form])
     assert rows_at(path) == ROWS
     assert schema_at(path).names == ["user_id", "item_id", "score"]
 
@@ -83,22 +85,23 @@ def test_globs_and_folders_are_one_table(tmp_path: Path) -> None:
     assert rows_at(str(tmp_path / "parts")) == ROWS
 
 
-@pytest.mark.parametrize(
-    ("content", "wrong", "hint"),
-    [
-        (b"", "the file is empty", "again"),
-        (gzip.compress(b""), "the file is empty", "again"),
-        (gzip.compress(CSV.encode() * 99)[:-9], "cannot be read", "cut short"),
-        (FRAME.to_parquet()[:-40], "cannot be read", "complete"),
-        (b"PK\x03\x04\0\0\0", "is not a table", "Parquet, CSV"),
-        (b"\x80\x04\x95\x10\0\0\0", "is not a table", "Parquet, CSV"),
-        (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "holds a matrix", "bridgeval.Scores"),
-        (b"7,30,0.5\n", "has no header", "--recs-columns"),
-        (b'{"user_id": [1, 2], "item_id": [1]}\n', "cannot be read", "one object"),
-        (b"user_id,item_id\n1\n", "cannot be read", "CSV"),
-    ],
-)
-def test_what_cannot_be_read_says_why(tmp_path: Path, content: bytes, wrong: str, hint: str) -> None:
+BAD = {
+    "empty": (b"", "the file is empty", "again"),
+    "empty once unpacked": (gzip.compress(b""), "the file is empty", "again"),
+    "gzip cut short": (gzip.compress(CSV.encode() * 99)[:-9], "cannot be read", "cut short"),
+    "parquet cut short": (FRAME.to_parquet()[:-40], "cannot be read", "complete"),
+    "zip": (b"PK\x03\x04\0\0\0", "is not a table", "Parquet, CSV"),
+    "pickle": (b"\x80\x04\x95\x10\0\0\0", "is not a table", "Parquet, CSV"),
+    "matrix": (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "holds a matrix", "bridgeval.Scores"),
+    "no header": (b"7,30,0.5\n", "has no header", "--recs-columns"),
+    "lists of other lengths": (b'{"user_id": [1, 2], "item_id": [1]}\n', "cannot be read", "one object"),
+    "a cell is missing": (b"user_id,item_id\n1\n", "cannot be read", "CSV"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_read_says_why(tmp_path: Path, case: str) -> None:
+    content, wrong, hint = BAD[case]
     with pytest.raises(InputError) as caught:
         table_at(written(tmp_path / "file", content))
     assert wrong in caught.value.wrong
