@@ -116,6 +116,9 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BridgevalError):
         _say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
         return _code(error)
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        _say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
+        return UNAVAILABLE
     _say(
         f"bridgeval failed: {type(error).__name__}: {error}",
         "this is a fault of bridgeval; run again with --debug and report what it prints",

@@ -19,11 +19,9 @@ def test_a_config_file_does_what_flags_do_and_flags_win(run: Run, folder: Path) 
     (folder / "conf" / "study.toml").write_text(
         'relevance = "../truth.csv"\nmetrics = ["Recall@2"]\nformat = "csv"\n[recommendations]\nmine = "../recs.csv"\n'
     )
-    done = run("evaluate", "--config", "conf/study.toml")
+    done = run("evaluate", "--config", "conf/study.toml", "-m", "MRR@2")
     assert done.returncode == 0, done.stderr
-    assert "mine,Recall@2,2,all,0.75," in done.stdout
-    done = run("evaluate", "--config", "conf/study.toml", "-m", "MRR@2", "--format", "md")
-    assert "| MRR@2 | 0.5000 |" in done.stdout
+    assert "mine,MRR@2,2,all,0.5," in done.stdout
     assert "Recall" not in done.stdout
 
 
