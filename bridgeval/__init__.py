@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from bridgeval.evaluate import evaluate
     from bridgeval.explain import explain
     from bridgeval.hookspecs import hookimpl
+    from bridgeval.inspection import Inspection, inspect
     from bridgeval.metrics.weights import NcisMetric
-    from bridgeval.report import Report
+    from bridgeval.report import Report, Reports
     from bridgeval.spec import parse
 
 __version__ = "0.1.0"
@@ -34,10 +35,12 @@ _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
     "Convention": "bridgeval.convention",
+    "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
+    "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
     "Slate": "bridgeval.engine.bases",
@@ -48,6 +51,7 @@ _HOMES = {
     "evaluate": "bridgeval.evaluate",
     "explain": "bridgeval.explain",
     "hookimpl": "bridgeval.hookspecs",
+    "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
     "testing": "",
@@ -57,10 +61,12 @@ __all__ = [
     "Block",
     "Blocks",
     "Convention",
+    "Inspection",
     "ListMetric",
     "Metric",
     "NcisMetric",
     "Report",
+    "Reports",
     "Result",
     "RowMetric",
     "Slate",
@@ -71,6 +77,7 @@ __all__ = [
     "evaluate",
     "explain",
     "hookimpl",
+    "inspect",
     "metrics",
     "parse",
     "testing",
