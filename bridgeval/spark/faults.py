@@ -83,6 +83,7 @@ def check_executors(session: Any, plan: Plan) -> None:
 
     # Nested, so that it travels by value: an executor without bridgeval can run it too.
     def attempt(batches: Iterable[Any]) -> Iterator[Any]:
+        import importlib
         import pickle
         import sys
 
@@ -90,6 +91,7 @@ def check_executors(session: Any, plan: Plan) -> None:
 
         problem = ""
         try:
+            importlib.import_module("bridgeval.spark.task")
             pickle.loads(pickled)
             found = sys.modules["bridgeval"].__version__
             if found != version:

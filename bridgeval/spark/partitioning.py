@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 # Spark reads buckets as plain files where no join or aggregation asks for them.
 STATIC = {"spark.sql.adaptive.enabled": "false", "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false"}
 
+# Lets adaptive execution merge small partitions of what is cached, as it does elsewhere.
+ADAPTIVE_CACHE = {"spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true"}
+
 
 def by_user(rows: DataFrame, job: Callable[[DataFrame, int], DataFrame]) -> DataFrame:
     """What `job` makes of the rows when each partition holds whole users, sorted by user.
@@ -23,7 +26,7 @@ def by_user(rows: DataFrame, job: Callable[[DataFrame, int], DataFrame]) -> Data
     """
     session = rows.sparkSession
     if hasattr(rows, "_jdf") and _partitions_by_user(rows._jdf.queryExecution().sparkPlan()):
-        with _settings(session, STATIC):
+        with settings(session, STATIC):
             placed = rows.sortWithinPartitions("user")
             partitions = _partitions_by_user(placed._jdf.queryExecution().executedPlan())
             if partitions:
@@ -48,10 +51,11 @@ def _partitions_by_user(plan: Any) -> int:
 
 
 @contextmanager
-def _settings(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    before = {name: session.conf.get(name) for name in settings}
+def settings(session: SparkSession, chosen: dict[str, str]) -> Iterator[None]:
+    """Spark's settings while plans are made."""
+    before = {name: session.conf.get(name) for name in chosen}
     try:
-        for name, value in settings.items():
+        for name, value in chosen.items():
             session.conf.set(name, value)
         yield
     finally:

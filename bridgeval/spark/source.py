@@ -20,7 +20,7 @@ from bridgeval.engine.state import Collected
 from bridgeval.spark.context import with_history
 from bridgeval.spark.faults import check_executors, in_own_words, mapped, telling
 from bridgeval.spark.frames import Tagged, tagged, tagged_users, united
-from bridgeval.spark.partitioning import by_user
+from bridgeval.spark.partitioning import ADAPTIVE_CACHE, by_user, settings
 from bridgeval.spark.per_user import KeptValues
 from bridgeval.spark.task import Task
 from bridgeval.toolkits.frames.loader import opened
@@ -95,7 +95,8 @@ class SparkSource:
             )
             if not kept:
                 return merge_all(plan, _collected(by_user(rows, partial(_merged_results, task))))
-            cached = by_user(rows, lambda placed, _: _results(task, placed).persist())
+            with settings(self.session, ADAPTIVE_CACHE):
+                cached = by_user(rows, lambda placed, _: _results(task, placed).persist())
             states = merge_all(plan, _collected(cached.where("states is not null").select("part", "states")))
         values = KeptValues(cached).states(kept)
         return tuple(values.get(at, state) for at, state in enumerate(states))
