@@ -55,10 +55,7 @@ def in_own_words() -> Iterator[None]:
         envelope = ENVELOPE.search(str(error))
         if envelope is None:
             raise
-        fault = json.loads(base64.b64decode(envelope.group(1)))
-    else:
-        return
-    raise _error_of(fault)
+        raise _error_of(json.loads(base64.b64decode(envelope.group(1)))) from None
 
 
 def _error_of(fault: dict[str, Any]) -> BridgevalError:
