@@ -62,7 +62,9 @@ def _updated(metric: Metric, blocks: Blocks) -> State:
         raise
     except Exception as error:
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop).tolist()
-        whom = f"user {users[0]!r}" if len(users) == 1 else f"a batch of {len(users)} users, {users[0]!r} to {users[-1]!r}"
+        whom = (
+            f"user {users[0]!r}" if len(users) == 1 else f"a batch of {len(users)} users, {users[0]!r} to {users[-1]!r}"
+        )
         raise MetricFailedError(f"{metric} failed for {whom}", f"{type(error).__name__}: {error}") from error
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import Result, UserTable
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
 
 if TYPE_CHECKING:

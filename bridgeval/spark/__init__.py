@@ -1,12 +1,12 @@
 """Inside a Spark job: the plan that runs locally, folded on the executors. Nothing here imports pyspark before it must.
 
-    frames     each argument as a Spark frame (user, item, numbers), tagged and united
-    task       what an executor does: Arrow batches -> whole users -> Slates -> states
-    source     SparkSource: one shuffle by user, one pass, states to the driver
-    context    popularity and catalogue of a history, counted on the executors
-    per_user   per-user values that stay in Spark
-    faults     an executor's error said on the driver in its own words
-    job        the evaluation as a job: paths in, a table out
+frames     each argument as a Spark frame (user, item, numbers), tagged and united
+task       what an executor does: Arrow batches -> whole users -> Slates -> states
+source     SparkSource: one shuffle by user, one pass, states to the driver
+context    popularity and catalogue of a history, counted on the executors
+per_user   per-user values that stay in Spark
+faults     an executor's error said on the driver in its own words
+job        the evaluation as a job: paths in, a table out
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import bridgeval
 from bridgeval import errors

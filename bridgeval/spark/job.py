@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 import bridgeval
 from bridgeval.errors import BridgevalError, InputError
@@ -109,7 +109,9 @@ def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
     try:
         return reader.load(path)
     except PySparkException as error:
-        raise InputError(f"{path!r} cannot be read as {format}", str(error).splitlines()[0], "check path and format") from error
+        raise InputError(
+            f"{path!r} cannot be read as {format}", str(error).splitlines()[0], "check path and format"
+        ) from error
 
 
 def _append(frame: DataFrame, path: str, format: str) -> None:

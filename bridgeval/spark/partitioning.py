@@ -32,7 +32,7 @@ def by_user(rows: DataFrame, job: Callable[[DataFrame, int], DataFrame]) -> Data
             if partitions:
                 result = job(placed, partitions)
                 # Plans are made when first asked for; later the settings are gone.
-                result._jdf.queryExecution().executedPlan()  # type: ignore[operator]
+                result._jdf.queryExecution().executedPlan()
                 return result
     partitions = int(session.conf.get("spark.sql.shuffle.partitions") or 200)
     return job(rows.repartition("user").sortWithinPartitions("user"), partitions)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from bridgeval.data.context import Context
 from bridgeval.data.inputs import ANSWERS
@@ -134,7 +134,9 @@ class SparkSource:
         if "user_groups" in given:
             users["groups"] = groups_of(given["user_groups"], "user")
         context = Context(catalogue, items, users)
-        return context if "history" not in self.frames else with_history(context, self.frames["history"].frame, plan.needs)
+        return (
+            context if "history" not in self.frames else with_history(context, self.frames["history"].frame, plan.needs)
+        )
 
 
 def _results(task: Task, placed: DataFrame) -> DataFrame:

@@ -72,7 +72,7 @@ class Task:
 
     def inputs(self, chunk: pa.Table) -> Inputs:
         """A chunk of whole users in the form that local Slates are made of."""
-        row, owner = chunk["row"].to_numpy(), np.cumsum(_first_rows(chunk["user"]))
+        row, owner = chunk["row"].to_numpy(), np.cumsum(_first_rows(chunk["user"]), dtype=np.int64)
         tag = row >> TAG_BITS
         given: dict[str, Any] = {"prev_scores": self.item_scores}
         for role in self.parts:

@@ -1,4 +1,4 @@
-"""Run by a test: two executor processes, of which one is killed during the job. Prints the local and Spark's numbers."""
+"""Run by a test: two executor processes, one of which is killed during the job. Prints local and Spark numbers."""
 
 from __future__ import annotations
 

@@ -84,5 +84,7 @@ def test_a_plugin_that_executors_lack_is_said_before_the_job_starts(
     )
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     metric = importlib.import_module("only_on_the_driver").Here()
-    with pytest.raises(MissingDependencyError, match=r"only_on_the_driver need; .*No module named 'only_on_the_driver'"):
+    with pytest.raises(
+        MissingDependencyError, match=r"only_on_the_driver need; .*No module named 'only_on_the_driver'"
+    ):
         bridgeval.evaluate(shown, TRUTH, metric)

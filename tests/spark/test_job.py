@@ -57,7 +57,9 @@ def test_the_command_says_why_it_failed_and_leaves_a_running_session_alone(
 def test_text_is_read_with_its_header(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "recs.csv").write_text("user,item,score\n1,a,0.5\n1,b,0.4\n")
     (tmp_path / "truth.csv").write_text("user,item\n1,b\n")
-    report = job.run(recs=str(tmp_path / "recs.csv"), truth=str(tmp_path / "truth.csv"), metrics=["MRR@2"], format="csv")
+    report = job.run(
+        recs=str(tmp_path / "recs.csv"), truth=str(tmp_path / "truth.csv"), metrics=["MRR@2"], format="csv"
+    )
     assert report.values == {"MRR@2": 0.5}
     with pytest.raises(InputError, match="cannot be read as parquet"):
         job.run(recs=str(tmp_path / "nothing"), truth=str(tmp_path / "truth.csv"))

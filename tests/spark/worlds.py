@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from bridgeval import parse, spec
-from bridgeval.errors import BridgevalError
 from bridgeval.engine.metric import Metric
+from bridgeval.errors import BridgevalError
 
 USERS, ITEMS = 240, 60
 
@@ -37,7 +37,9 @@ def world(strings: bool = False, seed: int = 5) -> dict[str, Any]:
         "baseline": pa.table({**pairs(6 * USERS, (0, USERS)), "score": np.round(rng.random(6 * USERS), 1)}),
         "prev_scores": pa.table({**pairs(9 * USERS, (0, USERS)), "score": rng.random(9 * USERS) + 0.01}),
         "catalogue": item(catalogue),
-        "item_groups": dict(zip(list(item(catalogue)), rng.choice(["long tail", "popular"], len(catalogue)), strict=True)),
+        "item_groups": dict(
+            zip(list(item(catalogue)), rng.choice(["long tail", "popular"], len(catalogue)), strict=True)
+        ),
         "user_groups": dict(zip(list(user(everyone)), rng.choice(["a", "b", "c"], USERS), strict=True)),
         "item_features": {one: list(rng.choice(["x", "y", "z"], 2, replace=False)) for one in item(catalogue)},
         "users": user(np.arange(10, 40)),
