@@ -69,7 +69,7 @@ def _error_of(fault: dict[str, Any]) -> BridgevalError:
 
 
 def check_executors(session: Any, plan: Plan) -> None:
-    """Raises MissingDependencyError when the executors cannot load the plan; asked once for a session and its metrics."""
+    """Raises MissingDependencyError when executors cannot load the plan; asked once for a session and its metrics."""
     from pyspark import cloudpickle
 
     modules = frozenset(type(metric).__module__ for metric in plan.metrics)
