@@ -42,16 +42,16 @@ class Tagged:
         """Whether its users, or items, are integers or strings; None where it has none."""
         if side not in self.frame.columns:
             return None
-        return "integer" if isinstance(self.frame.schema[side].dataType, T.LongType) else "string"
+        return "integer" if isinstance(self.frame.schema[side].dataType, T.IntegralType) else "string"
 
-    def rows(self, item_type: str, ranks: bool) -> DataFrame:
-        """Columns user, item, value, row and, where any frame has one, rank."""
+    def rows(self, types: Mapping[str, str], ranks: bool) -> DataFrame:
+        """Columns user and item of these types, value, row and, where any frame has one, rank."""
         nothing = F.lit(None)
         number = next((part for part in self.parts if part != "rank"), None)
         place = F.monotonically_increasing_id().bitwiseOR(F.lit(TAGS[self.role] << TAG_BITS))
         columns = [
-            F.col("user"),
-            (F.col("item") if "item" in self.frame.columns else nothing.cast(item_type)).alias("item"),
+            F.col("user").cast(types["user"]).alias("user"),
+            (F.col("item") if "item" in self.frame.columns else nothing).cast(types["item"]).alias("item"),
             (F.col(number) if number else nothing).cast("double").alias("value"),
             place.alias("row"),
         ]
@@ -83,18 +83,13 @@ def tagged(
             "add a column 'score' or 'rank', or say which it is with columns={'score': ...}",
         )
     fields = {part: frame.schema[name].dataType for part, name in chosen.items()}
-    selected = [
-        F.col(f"`{name}`").cast(_id_type(fields[part], f"{part} id in the {role}")).alias(part)
-        if part in ("user", "item")
-        else F.col(f"`{name}`").alias(part)
-        for part, name in chosen.items()
-    ]
-    parts = {
-        part: _number_type(kind, f"{role} column {chosen[part]!r}")
-        for part, kind in fields.items()
-        if part not in ("user", "item")
-    }
-    return Tagged(role, frame.select(selected), parts)
+    parts = {}
+    for part, kind in fields.items():
+        if part in ("user", "item"):
+            _check_id(kind, f"{part} id in the {role}")
+        else:
+            parts[part] = _number_type(kind, f"{role} column {chosen[part]!r}")
+    return Tagged(role, frame.select([F.col(f"`{name}`").alias(part) for part, name in chosen.items()]), parts)
 
 
 def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSession) -> Tagged:
@@ -109,19 +104,19 @@ def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSe
             "users must have one column with the user id", f"columns {value.columns}", f"rename it to {USER[0]!r}"
         )
     name = found[0] if len(found) == 1 else value.columns[0]
-    kind = _id_type(value.schema[name].dataType, "user id in users")
-    return Tagged("users", value.select(F.col(f"`{name}`").cast(kind).alias("user")), {})
+    _check_id(value.schema[name].dataType, "user id in users")
+    return Tagged("users", value.select(F.col(f"`{name}`").alias("user")), {})
 
 
 def united(frames: Sequence[Tagged]) -> DataFrame:
     """All frames as one; ids that are integers in one and strings in another are refused."""
-    item_type = "long" if _kind(frames, "item") == "integer" else "string"
-    _kind(frames, "user")
+    types = {side: _type(frames, side) for side in ("user", "item")}
     ranks = any("rank" in frame.parts for frame in frames)
-    return reduce(lambda one, other: one.union(other), (frame.rows(item_type, ranks) for frame in frames))
+    return reduce(lambda one, other: one.union(other), (frame.rows(types, ranks) for frame in frames))
 
 
-def _kind(frames: Sequence[Tagged], side: str) -> str:
+def _type(frames: Sequence[Tagged], side: str) -> str:
+    """The type that the ids of all frames fit; one that they share is kept, so that partitions by it are known."""
     kinds = {frame.role: kind for frame in frames if (kind := frame.kind(side)) is not None}
     if len(set(kinds.values())) > 1:
         raise MisalignedError(
@@ -129,7 +124,10 @@ def _kind(frames: Sequence[Tagged], side: str) -> str:
             ", ".join(f"{role}: {kind}" for role, kind in kinds.items()),
             f"cast one side, e.g. frame.withColumn('{side}_id', col('{side}_id').cast('string'))",
         )
-    return next(iter(kinds.values()))
+    types = {frame.frame.schema[side].dataType.simpleString() for frame in frames if frame.role in kinds}
+    if len(types) == 1:
+        return types.pop()
+    return "bigint" if "integer" in kinds.values() else "string"
 
 
 def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
@@ -144,14 +142,13 @@ def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
     return Tagged(role, session.createDataFrame(table), parts)
 
 
-def _id_type(kind: T.DataType, what: str) -> str:
-    if isinstance(kind, T.IntegralType):
-        return "long"
-    if isinstance(kind, T.StringType | T.VarcharType | T.CharType):
-        return "string"
-    raise BadValueError(
-        f"{what}s must be integers or strings", f"a column of type {kind.simpleString()}", "cast it to string or bigint"
-    )
+def _check_id(kind: T.DataType, what: str) -> None:
+    if not isinstance(kind, T.IntegralType | T.StringType | T.VarcharType | T.CharType):
+        raise BadValueError(
+            f"{what}s must be integers or strings",
+            f"a column of type {kind.simpleString()}",
+            "cast it to string or bigint",
+        )
 
 
 def _number_type(kind: T.DataType, what: str) -> pa.DataType:

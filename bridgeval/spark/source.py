@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
 
 from bridgeval.data.context import Context
 from bridgeval.data.inputs import ANSWERS
@@ -87,7 +88,7 @@ class SparkSource:
                 plan,
                 self._context(plan),
                 {frame.role: frame.parts for frame in needed},
-                pa.int64() if needed[0].kind("user") == "integer" else pa.string(),
+                to_arrow_type(rows.schema["user"].dataType),
                 self._item_scores(),
                 kept,
                 how.device.type,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bridgeval import parse, spec
+import bridgeval
 from bridgeval.engine.metric import Metric
-from bridgeval.errors import BridgevalError
+from tests.laws.test_metrics import CONVENTIONS, NATIVE, VARIANTS, metric_of_convention
 
 USERS, ITEMS = 240, 60
 
@@ -55,16 +55,7 @@ def whole_world(strings: bool = False) -> dict[str, Any]:
     return arguments | {"recommendations": pa.table({**pairs, "score": scores})}
 
 
-def installed_metrics(k: int = 5) -> list[Metric]:
-    """One of every metric and every convention's entry that can be made without further parameters."""
-    made = [one for name in spec.names() for one in _made(name, k)]
-    return [*made, *parse('nDCG(over="median")@5'), *parse('MAP(over="lower_median", users="history")@5')]
-
-
-def _made(name: str, k: int) -> list[Metric]:
-    for text in (f"{name}@{k}", name):
-        try:
-            return parse(text)
-        except BridgevalError:
-            continue
-    return []
+def installed_metrics() -> list[Metric]:
+    """One of every metric and every name of every convention, and variants that matter to states and rankings."""
+    native = [metric for name in [*NATIVE, *VARIANTS] for metric in bridgeval.parse(name)]
+    return list(dict.fromkeys([*native, *map(metric_of_convention, CONVENTIONS)]))
