@@ -143,7 +143,7 @@ def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
 
 
 def _check_id(kind: T.DataType, what: str) -> None:
-    if not isinstance(kind, T.IntegralType | T.StringType | T.VarcharType | T.CharType):
+    if not isinstance(kind, T.IntegralType | T.StringType):
         raise BadValueError(
             f"{what}s must be integers or strings",
             f"a column of type {kind.simpleString()}",

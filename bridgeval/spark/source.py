@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 
 from bridgeval.data.context import Context
-from bridgeval.data.inputs import ANSWERS
+from bridgeval.data.inputs import ANSWERS, Inputs
+from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows, is_spark_frame, rows_of
-from bridgeval.data.tables import features_of, groups_of, ids_of
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
 from bridgeval.spark.context import with_history
@@ -86,10 +86,10 @@ class SparkSource:
         with in_own_words():
             task = Task(
                 plan,
-                self._context(plan),
+                self._context(plan.needs),
                 {frame.role: frame.parts for frame in needed},
                 to_arrow_type(rows.schema["user"].dataType),
-                self._item_scores(),
+                self._item_scores(plan.needs),
                 kept,
                 how.device.type,
                 how.batch_size,
@@ -116,28 +116,17 @@ class SparkSource:
         }
         return [frame for role, frame in self.frames.items() if read[role]]
 
-    def _item_scores(self) -> Rows | None:
+    def _item_scores(self, needs: Needs) -> Rows | None:
         """Previous scores by item alone."""
         scores = self.frames.get("prev_scores")
-        if scores is None or scores.kind("user") is not None:
+        if scores is None or scores.kind("user") is not None or not needs.reads("prev_score"):
             return None
         return rows_of(scores.frame.toArrow(), "prev_scores")
 
-    def _context(self, plan: Plan) -> Context:
-        given = {name: _local(value) for name, value in self.tables.items()}
-        catalogue = ids_of(given["catalogue"], "item catalogue") if "catalogue" in given else None
-        items = {}
-        users = {}
-        if "item_groups" in given:
-            items["groups"] = groups_of(given["item_groups"], "item")
-        if "item_features" in given:
-            items["features"] = features_of(given["item_features"])
-        if "user_groups" in given:
-            users["groups"] = groups_of(given["user_groups"], "user")
-        context = Context(catalogue, items, users)
-        return (
-            context if "history" not in self.frames else with_history(context, self.frames["history"].frame, plan.needs)
-        )
+    def _context(self, needs: Needs) -> Context:
+        context = Inputs.of({}, {}, **{name: _local(value) for name, value in self.tables.items()}).context
+        history = self.frames.get("history")
+        return context if history is None else with_history(context, history.frame, needs)
 
 
 def _results(task: Task, placed: DataFrame) -> DataFrame:

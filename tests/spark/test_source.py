@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bridgeval
+from bridgeval.data.needs import Needs
 from bridgeval.engine.census import Census
 from bridgeval.engine.plan import Plan
 from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError
@@ -116,14 +117,14 @@ def test_small_tables_may_be_spark_frames(spark: Any) -> None:
 
 def test_previous_scores_by_item_reach_every_executor(spark: Any) -> None:
     rows = pa.table({"item": [0, 3, 6], "score": [0.5, 0.25, 1.0]})
-    plan = Plan.of([Census(0)])
+    reads, plan = Needs(pairs=frozenset({"prev_score"})), Plan.of([Census(0)])
     given = (
         installed()
         .loaders["spark"]
         .load(spark.createDataFrame(world()["recommendations"]), {1: [3]}, prev_scores=spark.createDataFrame(rows))
     )
     assert "prev_score" in given.offers
-    assert given._item_scores().items.tolist() == [0, 3, 6]
+    assert given._item_scores(reads).items.tolist() == [0, 3, 6]
     assert [frame.role for frame in given._needed(plan)] == ["recommendations", "relevance"]
 
 
