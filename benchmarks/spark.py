@@ -1,9 +1,9 @@
 """From two Spark frames to 24 numbers: beside RePlay, beside Spark's own evaluator, and beside the floor.
 
-    python benchmarks/spark.py [--users 100000] [--without replay mllib]
+    python benchmarks/spark.py [--users 100000] [--repeat 3] [--without replay mllib]
     python benchmarks/spark.py --growth
 
-prints seconds (the median of three in a warm session, local[2]) and ratios taken in this run; with --growth the seconds
+prints seconds (the median of `repeat` in a warm session, local[2]) and ratios taken in this run; with --growth the seconds
 and the memory of a Python worker for 1, 2, 4 and 8 million rows.
 
 The floor is what any evaluation by user pays on Spark: both frames united, shuffled by user, sorted within partitions,
@@ -30,7 +30,6 @@ from peers.environments import python_of
 import bridgeval
 from bridgeval.spark.faults import mapped
 
-REPEAT = 3
 FILES = ("recs.parquet", "truth.parquet")
 
 
@@ -85,13 +84,13 @@ def mllib(recs: Any, truth: Any) -> list[float]:
     return values
 
 
-def replay(folder: Path) -> float | None:
+def replay(folder: Path, repeat: int) -> float | None:
     """RePlay's OfflineMetrics on Spark frames of the same files; None where its environment is not there."""
     python = python_of("replay")
     if python is None:
         return None
     command = [python, HERE / "peers" / "replay.py", *(folder / name for name in FILES)]
-    options = ["--frame", "spark", "--repeat", str(REPEAT)]
+    options = ["--frame", "spark", "--repeat", str(repeat)]
     done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, check=True)
     return statistics.median(json.loads(done.stdout)["wall"])
 
@@ -108,30 +107,30 @@ def worker_memory(spark: Any) -> float:
     return max(mapped(spark.range(0, 8, 1, 4), peak, "peak double").toArrow()["peak"].to_pylist())
 
 
-def compare(folder: Path, without: list[str]) -> None:
+def compare(folder: Path, without: list[str], repeat: int) -> None:
     spark = session()
     frames = [cached(spark, folder / name) for name in FILES]
     measured: dict[str, float | None] = {
-        "bridgeval": seconds(partial(bridgeval.evaluate, *frames, METRICS), REPEAT),
-        "floor": seconds(partial(floor, *frames), REPEAT),
+        "bridgeval": seconds(partial(bridgeval.evaluate, *frames, METRICS), repeat),
+        "floor": seconds(partial(floor, *frames), repeat),
     }
     if "mllib" not in without:
         measured["pyspark.mllib"] = seconds(partial(mllib, *frames), 1)
     spark.stop()
     if "replay" not in without:
-        measured["RePlay"] = replay(folder)
+        measured["RePlay"] = replay(folder, repeat)
     ours, least = measured["bridgeval"], measured["floor"]
     for name, value in measured.items():
         print(f"  {name:16} " + ("no environment" if value is None else f"{value:8.2f} s   {value / ours:6.2f} x ours"))
     print(f"  to the floor: {ours / least:.2f} x (goal: at most 1.5); RePlay to ours: goal at least 9")
 
 
-def growth(folder: Path) -> None:
+def growth(folder: Path, repeat: int) -> None:
     spark = session()
     for millions in (1, 2, 4, 8):
         files = data(folder, millions * 20_000, "int", "sorted")
         frames = [spark.read.parquet(str(files / name)) for name in FILES]
-        value = seconds(partial(bridgeval.evaluate, *frames, METRICS), REPEAT)
+        value = seconds(partial(bridgeval.evaluate, *frames, METRICS), repeat)
         memory = worker_memory(spark)
         print(f"  {millions} million rows {value:8.2f} s   {value / millions:6.2f} s a million   {memory:6.0f} MB")
     spark.stop()
@@ -142,13 +141,14 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, default=HERE / "data")
     parser.add_argument("--without", nargs="*", default=[], choices=["replay", "mllib"])
+    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
     arguments = parser.parse_args()
     if arguments.growth:
-        growth(arguments.folder)
+        growth(arguments.folder, arguments.repeat)
     else:
         print(f"{arguments.users:,} users x 50 items, 6 metrics x 4 cutoffs, local[2]")
-        compare(data(arguments.folder, arguments.users, "int", "sorted"), arguments.without)
+        compare(data(arguments.folder, arguments.users, "int", "sorted"), arguments.without, arguments.repeat)
 
 
 if __name__ == "__main__":
