@@ -3,8 +3,8 @@
     python benchmarks/spark.py [--users 100000] [--repeat 3] [--without replay mllib]
     python benchmarks/spark.py --growth
 
-prints seconds (the median of `repeat` in a warm session, local[2]) and ratios taken in this run; with --growth the seconds
-and the memory of a Python worker for 1, 2, 4 and 8 million rows.
+prints seconds (the median of `repeat` runs in a warm session, local[2]) and ratios taken in this run; with --growth the
+seconds and the memory of a Python worker for 1, 2, 4 and 8 million rows.
 
 The floor is what any evaluation by user pays on Spark: both frames united, shuffled by user, sorted within partitions,
 handed to Python as Arrow batches, and only counted there.
