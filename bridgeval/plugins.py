@@ -32,6 +32,7 @@ DISABLE = "BRIDGEVAL_DISABLE_PLUGINS"
 BUILTIN = (
     "bridgeval.metrics",
     "bridgeval.toolkits.frames",
+    "bridgeval.toolkits.librec",
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
 )

@@ -114,6 +114,7 @@ class Inputs:
             ranks = _ranks(slates.users, self.baseline)
             shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
             columns["in_baseline"] = _member(slates.users, _users(self.baseline))
+            columns["baseline_count"] = _distinct_items(slates, self.baseline)
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
@@ -169,10 +170,10 @@ def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArra
     return values
 
 
-def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
-    """`[U]`: how many different items each user has in the history."""
-    users = history.users.positions_in(slates.users) if history.users is not None else np.zeros(0, np.int64)
-    items, (codes,) = encode([history.items])
+def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
+    """`[U]`: how many different items each user has in the rows."""
+    users = rows.users.positions_in(slates.users) if rows.users is not None else np.zeros(0, np.int64)
+    items, (codes,) = encode([rows.items])
     pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 

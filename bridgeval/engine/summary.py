@@ -12,7 +12,7 @@ import numpy as np
 from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Collected, Floats, Moments
 
-Over = Literal["mean", "median", "lower_median", "half_width", "per_user"]
+Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 
 
 @dataclass(frozen=True)
@@ -95,5 +95,7 @@ def result_of(over: Over, state: Any, confidence: float = 0.95) -> Result:
         return Result(None, per_user=UserTable(users, values), **counts)
     if not len(defined):
         return Result(math.nan, **counts)
+    if over == "max":
+        return Result(float(defined.max()), **counts)
     method = "linear" if over == "median" else "lower"
     return Result(float(np.quantile(defined, 0.5, method=method)), **counts)

@@ -1,0 +1,249 @@
+"""Fold: one result file with the files beside it, and how a plan runs over them. Only what a plan needs is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bridgeval.data.context import Context, Table
+from bridgeval.data.ids import Ids, encode
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.needs import Needs
+from bridgeval.data.rows import Rows
+from bridgeval.data.slates import Slates
+from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.toolkits.librec.features import Features, read_features
+from bridgeval.toolkits.librec.files import Triples, read_ratings, read_result, read_split
+
+if TYPE_CHECKING:
+    from bridgeval.engine.metric import Metric
+    from bridgeval.report import Report
+
+PathLike = str | os.PathLike[str]
+
+OF_TRAINING = frozenset({"seen", "catalogue", "item popularity", "users of the history"})
+OF_RATINGS = frozenset({"catalogue", "item internal_id", "item rated_share", "item rated_by_tested"})
+OF_ORIGINAL = frozenset({"baseline_rank", "users of the baseline"})
+OF_ITEM_FEATURES = frozenset({"item features", "item feature_rows"})
+OF_USER_FEATURES = frozenset({"user features"})
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One experiment's lists for one split of the data; also any single result file with its test file.
+
+    Attributes:
+        result: recommendations or predictions, `user,item,score`.
+        test: what they are measured against, `user<TAB>item<TAB>rating`.
+        train: training ratings, for metrics that look at popularity or at what was known.
+        original: lists before re-ranking.
+        ratings: the ratings the split was made from. LibRec numbers items by their first appearance in it; without it,
+            by that in `train` and then in `test`.
+        item_features, user_features: `id,feature,value`.
+        ranking: False for predicted ratings.
+        order: "given" ranks by the order of the file, "score" sorts each user's rows, stably.
+        header: whether result and test files start with a header.
+        finite: False goes on where scores are NaN or infinite; they are not used then.
+
+    >>> import bridgeval
+    >>> report = bridgeval.evaluate(Fold(result="out-1.txt", test="test.txt"), metrics="librec:ndcg_binary@10")
+    Traceback (most recent call last):
+    bridgeval.errors.InputError: out-1.txt cannot be read; ...
+    """
+
+    result: PathLike
+    test: PathLike
+    train: PathLike | None = None
+    original: PathLike | None = None
+    ratings: tuple[PathLike, ...] = ()
+    item_features: PathLike | None = None
+    user_features: PathLike | None = None
+    ranking: bool = True
+    order: Literal["given", "score"] = "given"
+    header: bool = False
+    finite: bool = True
+
+    def evaluate(self, metrics: str | Metric | Iterable[str | Metric], **options: Any) -> Report:
+        """A Report; `options` are those of `bridgeval.evaluate`."""
+        from bridgeval.evaluate import evaluate
+
+        return evaluate(self, None, metrics, **options)
+
+    def read_result(self) -> Triples:
+        return read_result(
+            self.result, ranking=self.ranking, order=self.order, header=self.header, finite=self.finite
+        )
+
+    def read_test(self) -> Triples:
+        return read_split(self.test, header=self.header)
+
+
+@dataclass
+class FoldSource:
+    """Reads a fold when a plan is run, and of it only what the plan needs.
+
+    Attributes:
+        fold: the files.
+        given: arguments of `evaluate` that add to them.
+    """
+
+    fold: Fold
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        offers = {"score"}
+        files = self.fold
+        if files.train is not None:
+            offers |= OF_TRAINING | OF_RATINGS
+        if files.original is not None:
+            offers |= OF_ORIGINAL
+        if files.item_features is not None:
+            offers |= OF_ITEM_FEATURES
+            offers |= {"trained_features"} if files.train is not None else set()
+        if files.user_features is not None:
+            offers |= OF_USER_FEATURES
+        return frozenset(offers) | Inputs.of({}, {}, **self.given).offers
+
+    def run(self, plan: Plan, how: Execution) -> States:
+        reading = Reading(self.fold, plan.needs, self.given)
+        return fold(plan, reading.slates(), reading.context, how)
+
+
+class Reading:
+    """The files of a fold, each read once and only when something asks for it."""
+
+    def __init__(self, files: Fold, needs: Needs, given: Mapping[str, Any]) -> None:
+        self._files = files
+        self._needs = needs
+        self._given = given
+        self._asked = needs.pairs | needs.optional | needs.context | needs.users
+
+    @cached_property
+    def result(self) -> Triples:
+        return self._files.read_result()
+
+    @cached_property
+    def test(self) -> Triples:
+        return self._files.read_test()
+
+    @cached_property
+    def train(self) -> Triples | None:
+        return None if self._files.train is None else read_split(self._files.train)
+
+    @cached_property
+    def ratings(self) -> list[Triples]:
+        """What LibRec numbered users and items by."""
+        if self._files.ratings:
+            return [read_ratings(path) for path in self._files.ratings]
+        return [rows for rows in (self.train, self.test) if rows is not None]
+
+    @cached_property
+    def items(self) -> pa.LargeStringArray:
+        """All items, in the order of their first appearance."""
+        return pc.unique(pa.concat_arrays([rows.items.names for rows in self.ratings]))
+
+    @cached_property
+    def item_features(self) -> Features:
+        assert self._files.item_features is not None
+        features = read_features(self._files.item_features)
+        if self._files.train is None:
+            return features
+        known = encode([Ids(self.items), Ids(self.result.items.names)])[0]
+        return features.of_known(known)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        asked = self._asks
+        trained = asked(OF_TRAINING | {"item rated_share", "trained_features"})
+        read: dict[str, Any] = {
+            "history": self._rows(self.train) if trained else None,
+            "baseline": self._original() if asked(OF_ORIGINAL) else None,
+            "catalogue": Ids(self.items) if self._files.train is not None and asked(OF_RATINGS) else None,
+            "item_features": self._table(asked({"item features", "trained_features"})),
+        }
+        given = {name: value for name, value in self._given.items() if value is not None}
+        return Inputs.of(self.result.as_rows("score"), self.test.as_rows("gain"), **{**read, **given})
+
+    @cached_property
+    def context(self) -> Context:
+        context = self.inputs.context
+        made: dict[str, Callable[[], Table]] = {
+            "feature_rows": lambda: self.item_features.rows,
+            "internal_id": self._internal_ids,
+            "rated_share": self._rated_shares,
+            "rated_by_tested": self._rated_by_tested,
+        }
+        items = {name: make() for name, make in made.items() if f"item {name}" in self._asked}
+        users = dict(context.users)
+        if self._asks(OF_USER_FEATURES) and self._files.user_features is not None:
+            users["features"] = read_features(self._files.user_features).values
+        return replace(context, items={**context.items, **items}, users=users)
+
+    def slates(self) -> Iterator[Slates]:
+        for slates in self.inputs.slates(self._needs):
+            if "trained_features" in self._asked:
+                slates = replace(
+                    slates,
+                    user_columns={**slates.user_columns, "trained_features": self._trained_features(slates.users)},
+                )
+            yield slates
+
+    def _asks(self, names: frozenset[str] | set[str]) -> bool:
+        return bool(self._asked & names)
+
+    def _table(self, wanted: bool) -> Table | None:
+        return self.item_features.values if wanted and self._files.item_features is not None else None
+
+    @staticmethod
+    def _rows(triples: Triples | None) -> Rows | None:
+        return None if triples is None else Rows(triples.users.ids, triples.items.ids)
+
+    def _original(self) -> Rows | None:
+        if self._files.original is None:
+            return None
+        read = read_result(self._files.original, order=self._files.order, header=self._files.header)
+        return read.as_rows("score")
+
+    def _internal_ids(self) -> Table:
+        """The number of each item in LibRec: its place in the order of first appearance, from 0."""
+        order = pc.sort_indices(self.items)
+        return Table(Ids(self.items.take(order)), order.to_numpy().astype(np.int64), default=-1)
+
+    def _rated_shares(self) -> Table:
+        """Ratings of each item in training and test data, over all users."""
+        names, counts = self._counted([rows for rows in (self.train, self.test) if rows is not None])
+        users = pc.unique(pa.concat_arrays([rows.users.names for rows in self.ratings]))
+        return Table(names, counts / len(users))
+
+    def _rated_by_tested(self) -> Table:
+        """1 for each item that a user with test rows has in the training or the test data."""
+        known = [self.test]
+        if self.train is not None:
+            tested = Ids(self.train.users.names).positions_in(encode([Ids(self.test.users.names)])[0]) >= 0
+            known.append(self.train.take(np.flatnonzero(tested[self.train.users.codes])))
+        names, counts = self._counted(known)
+        return Table(names, (counts > 0).astype(np.float64))
+
+    @staticmethod
+    def _counted(parts: list[Triples]) -> tuple[Ids, npt.NDArray[np.int64]]:
+        names, codes = encode([part.items.ids for part in parts], "item ids")
+        return names, np.bincount(np.concatenate(codes), minlength=len(names))
+
+    def _trained_features(self, users: Ids) -> npt.NDArray[np.float64]:
+        """`[U, F + 1]`: how many of a user's training items have each feature with the value 1, then how many there are."""
+        assert self.train is not None
+        features = self.item_features.values
+        flags = (features.aligned(self.train.items.ids) == 1).astype(np.float64)
+        flags = np.column_stack([flags, np.ones(len(flags))])
+        owner = self.train.users.ids.positions_in(users)
+        owner, flags = owner[owner >= 0], flags[owner >= 0]
+        return np.column_stack([np.bincount(owner, column, minlength=len(users)) for column in flags.T])
