@@ -13,13 +13,15 @@ from typing import Any
 from bridgeval.convention import Convention
 from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.toolkits.librec.bases import ListBasedMetric, RowBasedMetric
+from bridgeval.toolkits.librec.custom import custom
 from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.loader import LibrecLoader
 from bridgeval.toolkits.librec.metrics import LIBREC, METRICS
 from bridgeval.toolkits.librec.ranking import TestOrderNDCG
 from bridgeval.toolkits.librec.study import Experiment, Study
 
-__all__ = ["Experiment", "Fold", "Study", "TestOrderNDCG"]
+__all__ = ["Experiment", "Fold", "ListBasedMetric", "RowBasedMetric", "Study", "TestOrderNDCG", "custom"]
 
 
 @hookimpl

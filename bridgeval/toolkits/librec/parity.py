@@ -162,9 +162,9 @@ class ProportionalFairness(WholeMetric):
     def update(self, blocks: Blocks) -> Sums:
         hits = blocks[Hits(self.ranking, self.relevance)][:, : self.k]
         gains = hits * discounts("log2", hits.shape[1], blocks.device)
-        protected = float((gains * self._members(blocks)).sum())
-        users = int(self.tested(blocks).sum())
-        return Sums({"protected": protected, "all": float(gains.sum()), "users": users})
+        members = self._members(blocks)
+        earned = {"protected": float((gains * members).sum()), "other": float((gains * ~members).sum())}
+        return Sums({**earned, "users": int(self.tested(blocks).sum())})
 
     def _members(self, blocks: Blocks) -> Tensor:
         if self.side == "item":
@@ -176,7 +176,7 @@ class ProportionalFairness(WholeMetric):
         if not state["users"]:
             return Result(math.nan, users=0)
         floor = 1 / math.log2(self.k + 1)
-        earned = [state["protected"] or floor, state["all"] - state["protected"] or floor]
+        earned = [state["protected"] or floor, state["other"] or floor]
         return Result(sum(math.log2(one / sum(earned)) for one in earned), users=state["users"])
 
 
