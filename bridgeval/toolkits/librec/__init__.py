@@ -19,9 +19,10 @@ from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.loader import LibrecLoader
 from bridgeval.toolkits.librec.metrics import LIBREC, METRICS
 from bridgeval.toolkits.librec.ranking import TestOrderNDCG
+from bridgeval.toolkits.librec.report import StudyReport
 from bridgeval.toolkits.librec.study import Experiment, Study
 
-__all__ = ["Experiment", "Fold", "ListBasedMetric", "RowBasedMetric", "Study", "TestOrderNDCG", "custom"]
+__all__ = ["Experiment", "Fold", "ListBasedMetric", "RowBasedMetric", "Study", "StudyReport", "TestOrderNDCG", "custom"]
 
 
 @hookimpl

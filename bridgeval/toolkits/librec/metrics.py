@@ -39,7 +39,6 @@ from bridgeval.toolkits.librec.spread import (
     ShowingGini,
 )
 from bridgeval.toolkits.librec.unfairness import MissRate, PredictionUnfairness, ScoreParity, SignedError
-from bridgeval.toolkits.librec.whole import WholeMetric
 
 # Lists are ranked by the order of the file, and every test row is relevant, whatever its rating.
 LISTS = {"order": "given", "above": None}
@@ -167,6 +166,20 @@ def java_metric(name: str, config: Config) -> str:
     return _written(logged, made, config.list_size, config.protected)
 
 
+def logged_name(metric: str) -> str | None:
+    """The name under which LibRec logs a metric; None for one it does not have.
+
+    >>> logged_name('librec:PStatisticalParityEvaluator(protected="new")@10'), logged_name("librec:rr@10")
+    ('PStatisticalParityEvaluator', 'ReciprocalRankEvaluator')
+    """
+    toolkit, _, name = metric.partition("@")[0].partition("(")[0].rpartition(":")
+    if toolkit != "librec":
+        return None
+    if name in PYTHON:
+        return "NormalizedDCGEvaluator" if name == "ndcg_rating" else None
+    return JAVA[name][0] if name in JAVA else name
+
+
 def script_metric(script: Script) -> str | None:
     """The metric that a shipped script stands for; None for one that has none.
 
@@ -194,5 +207,3 @@ def _written(
     call = f"({', '.join(parameters)})" if parameters else ""
     return f"librec:{name}{call}" + (f"@{k}" if "k" in taken else "")
 
-
-__all__ = ["JAVA", "LIBREC", "METRICS", "PYTHON", "WholeMetric", "java_metric", "script_metric"]
