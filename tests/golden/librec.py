@@ -97,7 +97,9 @@ def _answers(fold: Fold, questions: Sequence[Question]) -> Iterator[Comparison]:
         yield from _users(question.where, question.per_user, report, name)
 
 
-def _users(where: str, expected: Iterable[tuple[str, Any]], report: Report, metric: str) -> Iterator[Comparison]:
+def _users(
+    where: str, expected: Iterable[tuple[str, Any]], report: Report, metric: str
+) -> Iterator[Comparison]:
     pairs = list(expected)
     values = dict(report.per_user(metric).itertuples(index=False)) if pairs else {}
     for user, value in pairs:
@@ -146,7 +148,11 @@ def _written(key: str, names: dict[str, str], feature: str) -> str | None:
     name = names[parts["name"]]
     given = [f'protected="{feature}"'] if name in PROTECTING else []
     given += [f"alpha={parts['alpha']}"] if parts["alpha"] else []
-    return f"librec:{name}" + (f"({', '.join(given)})" if given else "") + (f"@{parts['k']}" if parts["k"] else "")
+    return (
+        f"librec:{name}"
+        + (f"({', '.join(given)})" if given else "")
+        + (f"@{parts['k']}" if parts["k"] else "")
+    )
 
 
 def _largest(metric: str) -> str:
@@ -219,7 +225,9 @@ def _output(where: str, study: Study, name: str, written: dict[str, Any]) -> Ite
     for fold, values in written.items():
         for metric, theirs in values.items():
             if not metric.endswith(".py"):
-                yield Comparison(f"{where}/{fold} output.xml {metric}", number(theirs), ours[int(fold)].get(metric))
+                yield Comparison(
+                    f"{where}/{fold} output.xml {metric}", number(theirs), ours[int(fold)].get(metric)
+                )
 
 
 def _read_as_numbers(fold: Fold) -> bool:
@@ -266,7 +274,9 @@ def _about_rows(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Qu
 def _in_step(fold: Fold) -> bool:
     """Whether row i of the result is the pair of row i of the test file."""
     result, test = fold.read_result(), fold.read_test()
-    pairs = [list(zip(rows.users.ids.tolist(), rows.items.ids.tolist(), strict=True)) for rows in (result, test)]
+    pairs = [
+        list(zip(rows.users.ids.tolist(), rows.items.ids.tolist(), strict=True)) for rows in (result, test)
+    ]
     return pairs[0] == pairs[1][: len(pairs[0])]
 
 
@@ -309,7 +319,9 @@ def _contract(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
         metric = script_class(path)
         wanted = document["recommended"][path.stem.partition("_")[2]]
         ours = custom(metric, {"k": "3"})
-        questions = [Question(path.name, ours, number(wanted["value"]), tuple(wanted.get("per_user", {}).items()))]
+        questions = [
+            Question(path.name, ours, number(wanted["value"]), tuple(wanted.get("per_user", {}).items()))
+        ]
         if "rows" in wanted:
             questions.append(Question(f"{path.name} rows", ours, number(wanted["rows"]), note="rows"))
         yield from _answers(fold, questions)
@@ -318,4 +330,6 @@ def _contract(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
             yield from _recorded_errors(f"{path.name} {section}", {"value": theirs})
             if theirs["status"] == "ok":
                 as_there = custom(metric, {"k": "3"}, compat="librec-auto")
-                yield from _answers(fold, [Question(f"{path.name} {section}", as_there, number(theirs["value"]))])
+                yield from _answers(
+                    fold, [Question(f"{path.name} {section}", as_there, number(theirs["value"]))]
+                )

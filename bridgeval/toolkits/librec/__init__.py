@@ -22,7 +22,16 @@ from bridgeval.toolkits.librec.ranking import TestOrderNDCG
 from bridgeval.toolkits.librec.report import StudyReport
 from bridgeval.toolkits.librec.study import Experiment, Study
 
-__all__ = ["Experiment", "Fold", "ListBasedMetric", "RowBasedMetric", "Study", "StudyReport", "TestOrderNDCG", "custom"]
+__all__ = [
+    "Experiment",
+    "Fold",
+    "ListBasedMetric",
+    "RowBasedMetric",
+    "Study",
+    "StudyReport",
+    "TestOrderNDCG",
+    "custom",
+]
 
 
 @hookimpl

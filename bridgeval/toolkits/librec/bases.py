@@ -154,7 +154,9 @@ class ListBasedMetric(CustomBase):
             raise _failed(self, f"after {len(self._users)} users", error) from error
 
 
-def made(metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None) -> Any:
+def made(
+    metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None
+) -> Any:
     """An instance of a custom metric, by the dialect of its constructor."""
     given = {"params": params, "conf": conf, "test_data": test, "result_data": result, "output_file": None}
     taken = _taken(metric.__init__) - 1 if metric.__init__ is not CustomBase.__init__ else 3

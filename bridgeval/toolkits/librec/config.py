@@ -83,7 +83,9 @@ def xml_at(path: str | os.PathLike[str]) -> Element:
     try:
         return cast("Element", SafeXML.parse(os.fspath(path)).getroot())
     except (ParseError, DefusedXmlException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{os.fspath(path)} cannot be read as XML", str(error), "is it the study's own file?") from error
+        raise InputError(
+            f"{os.fspath(path)} cannot be read as XML", str(error), "is it the study's own file?"
+        ) from error
 
 
 def read_config(path: str | os.PathLike[str]) -> Config:
@@ -125,7 +127,9 @@ def _whole(path: str | os.PathLike[str], root: Element, tag: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"{os.fspath(path)}: <{tag}> must be a whole number", repr(text), "e.g. 10") from None
+        raise InputError(
+            f"{os.fspath(path)}: <{tag}> must be a whole number", repr(text), "e.g. 10"
+        ) from None
 
 
 def _features(root: Element) -> dict[str, Feature]:
@@ -193,4 +197,3 @@ def _varied(root: Element) -> Iterator[tuple[str, str]]:
         if element.get("var") == "true":
             name = element.get("name") or element.tag
             yield name, (element.text or "").strip()
-

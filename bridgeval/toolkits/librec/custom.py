@@ -133,7 +133,9 @@ def custom(
     """
     if not (isinstance(metric, type) and issubclass(metric, RowBasedMetric | ListBasedMetric)):
         raise BadParameterError(
-            "a custom metric must extend RowBasedMetric or ListBasedMetric", f"{metric!r}", "see docs/librec.md"
+            "a custom metric must extend RowBasedMetric or ListBasedMetric",
+            f"{metric!r}",
+            "see docs/librec.md",
         )
     given = tuple((params or {}).items())
     written = f"({', '.join(f'{name}={value}' for name, value in given)})" if given else ""
@@ -159,7 +161,9 @@ def script_class(path: Path) -> type[CustomBase]:
     found = [
         one
         for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, RowBasedMetric | ListBasedMetric) and one.__module__ == name
+        if isinstance(one, type)
+        and issubclass(one, RowBasedMetric | ListBasedMetric)
+        and one.__module__ == name
     ]
     if len(found) != 1:
         raise PluginFailedError(

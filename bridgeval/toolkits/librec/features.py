@@ -34,7 +34,8 @@ class Features:
         used = self.rows.values[kept].any(axis=0)
         labels = tuple(label for label, use in zip(self.values.labels, used, strict=True) if use)
         values, rows = (
-            Table(table.ids.take(kept), table.values[kept][:, used], labels) for table in (self.values, self.rows)
+            Table(table.ids.take(kept), table.values[kept][:, used], labels)
+            for table in (self.values, self.rows)
         )
         return Features(values, rows)
 
@@ -45,7 +46,9 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read", str(error), "check the path and that it is UTF-8") from error
+        raise InputError(
+            f"{name} cannot be read", str(error), "check the path and that it is UTF-8"
+        ) from error
     rows = [
         _row(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()
     ]

@@ -97,7 +97,9 @@ class Triples:
     def as_rows(self, column: Literal["score", "gain"]) -> Rows:
         """Rows for the engine. Shown rows come ranked: file order is the ranking."""
         finite = bool(np.isfinite(self.numbers).all())
-        return Rows(self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score")
+        return Rows(
+            self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score"
+        )
 
     def users_with_rising_scores(self) -> int:
         """How many users have a score that is above the one before it."""
@@ -249,7 +251,11 @@ def _row(path: str, number: int, line: bytes, separator: str, finite: bool) -> t
         value = float(score.replace("_", "?"))
     except ValueError:
         what = "the third column is not a number"
-        hint = "these files have no header; header=True leaves the first line out" if number == 1 else "correct the row"
+        hint = (
+            "these files have no header; header=True leaves the first line out"
+            if number == 1
+            else "correct the row"
+        )
         raise BadValueError(f"{where}: {what}", repr(text), hint) from None
     if finite and not math.isfinite(value):
         hint = "correct the row; finite=False goes on by the order of the file"

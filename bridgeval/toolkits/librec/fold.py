@@ -193,7 +193,10 @@ class Reading:
             if "trained_features" in self._asked:
                 slates = replace(
                     slates,
-                    user_columns={**slates.user_columns, "trained_features": self._trained_features(slates.users)},
+                    user_columns={
+                        **slates.user_columns,
+                        "trained_features": self._trained_features(slates.users),
+                    },
                 )
             yield slates
 

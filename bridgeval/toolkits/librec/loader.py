@@ -28,7 +28,9 @@ class LibrecLoader:
             return FoldSource(_only_fold(recommendations), _given(extras))
         if not is_path(relevance):
             raise LoaderError(
-                "librec reads paths", f"a relevance of type {type(relevance).__name__}", "give the path of test.txt"
+                "librec reads paths",
+                f"a relevance of type {type(relevance).__name__}",
+                "give the path of test.txt",
             )
         files = {"train": "history", "original": "baseline"}
         paths = {own: extras.pop(name) for own, name in files.items() if is_path(extras.get(name))}

@@ -76,7 +76,10 @@ JAVA: dict[str, tuple[str, Entry]] = {
     "valunfairness": ("ValueUnfairnessEvaluator", entry(PredictionUnfairness, error="value", **LISTS)),
     "absunfairness": ("AbsoluteUnfairnessEvaluator", entry(PredictionUnfairness, error="absolute", **LISTS)),
     "overestimate": ("OverestimationUnfairnessEvaluator", entry(PredictionUnfairness, error="over", **LISTS)),
-    "underestimate": ("UnderestimationUnfairnessEvaluator", entry(PredictionUnfairness, error="under", **LISTS)),
+    "underestimate": (
+        "UnderestimationUnfairnessEvaluator",
+        entry(PredictionUnfairness, error="under", **LISTS),
+    ),
 }
 
 PYTHON: dict[str, Entry] = {
@@ -162,7 +165,9 @@ def java_metric(name: str, config: Config) -> str:
     logged = JAVA[short][0] if short in JAVA else name.rpartition(".")[2]
     made = dict(JAVA.values()).get(logged)
     if made is None:
-        raise UnknownMetricError(f"the Java metric {name!r} is not known", hint=f"known are {', '.join(JAVA)}")
+        raise UnknownMetricError(
+            f"the Java metric {name!r} is not known", hint=f"known are {', '.join(JAVA)}"
+        )
     return _written(logged, made, config.list_size, config.protected)
 
 
@@ -206,4 +211,3 @@ def _written(
         parameters.append(f'protected="{protected.id}"')
     call = f"({', '.join(parameters)})" if parameters else ""
     return f"librec:{name}{call}" + (f"@{k}" if "k" in taken else "")
-

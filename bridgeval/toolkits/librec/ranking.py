@@ -124,7 +124,9 @@ class SetOrderAUC(TopKMetric):
         found = self._found(blocks)
         hits = found.sum(1)
         dropped = candidates - blocks.batch.shown.lengths
-        walked = _misses_after_hits(blocks.lookup.items("internal_id")[relevant.items.long()], found, relevant.valid)
+        walked = _misses_after_hits(
+            blocks.lookup.items("internal_id")[relevant.items.long()], found, relevant.valid
+        )
         correct = walked + hits * (dropped - (listed - hits))
         pairs = (candidates - hits) * hits
         return torch.where(pairs > 0, correct.double() / pairs.clamp(min=1), 0.5)

@@ -61,7 +61,9 @@ class StudyReport:
 
     def __getitem__(self, experiment: str) -> Mapping[int, Report]:
         if experiment not in self.reports:
-            raise InputError(f"the report has no {experiment!r}", f"experiments {', '.join(self.reports)}", "choose one")
+            raise InputError(
+                f"the report has no {experiment!r}", f"experiments {', '.join(self.reports)}", "choose one"
+            )
         return self.reports[experiment]
 
     def by_fold(self) -> pd.DataFrame:
@@ -103,7 +105,9 @@ class StudyReport:
 
         values = self.per_user(metric).pivot(index=["fold", "user"], columns="experiment", values="value")
         rows = [_compared(first, second, values) for first, second in combinations(self.reports, 2)]
-        return pd.DataFrame(rows, columns=["first", "second", "pairs", "difference", "t", "t p", "wilcoxon p"])
+        return pd.DataFrame(
+            rows, columns=["first", "second", "pairs", "difference", "t", "t p", "wilcoxon p"]
+        )
 
     def java_values(self) -> pd.DataFrame:
         """What LibRec computed beside what was computed here: experiment, fold, metric, java, here, difference.
@@ -135,7 +139,9 @@ class StudyReport:
             first = table.groupby("experiment", sort=False)[self._varied].first()
             table = first.join(means).reset_index()
         table = table.rename(columns={"experiment": "Experiment", "fold": "Split"})
-        text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(index=False, lineterminator="\n")
+        text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(
+            index=False, lineterminator="\n"
+        )
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -229,7 +235,10 @@ def _configured(
                 custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()"))
             )
     if not named:
-        named = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
+        named = [
+            name.format(k=config.list_size)
+            for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)
+        ]
     if not named:
         raise SpecError("the study names no metric", hint="give metrics=['librec:ndcg_binary@10']")
     return spec.parse_all(named, "librec")
@@ -242,8 +251,24 @@ def _compared(first: str, second: str, values: pd.DataFrame) -> tuple[Any, ...]:
     gaps = (pairs[second] - pairs[first]).to_numpy()
     if len(gaps) < 2 or not gaps.any():
         nothing = float("nan")
-        return first, second, len(gaps), float(gaps.mean()) if len(gaps) else nothing, nothing, nothing, nothing
+        return (
+            first,
+            second,
+            len(gaps),
+            float(gaps.mean()) if len(gaps) else nothing,
+            nothing,
+            nothing,
+            nothing,
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         t, signed = stats.ttest_1samp(gaps, 0), stats.wilcoxon(gaps)
-    return first, second, len(gaps), float(gaps.mean()), float(t.statistic), float(t.pvalue), float(signed.pvalue)
+    return (
+        first,
+        second,
+        len(gaps),
+        float(gaps.mean()),
+        float(t.statistic),
+        float(t.pvalue),
+        float(signed.pvalue),
+    )

@@ -94,7 +94,9 @@ class RBO(RerankMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.p < 1:
-            raise BadParameterError("p of RBO must lie between 0 and 1", f"{self.p}", "AverageOverlap has no weights")
+            raise BadParameterError(
+                "p of RBO must lie between 0 and 1", f"{self.p}", "AverageOverlap has no weights"
+            )
 
     def values(self, blocks: Blocks) -> Tensor:
         agreement, depth = blocks[Agreement(self.ranking)], self.depth(blocks)

@@ -62,9 +62,7 @@ class Showings:
     size: int = 0
 
     def merge(self, other: Showings) -> Showings:
-        return Showings(
-            self.counts.merge(other.counts), self.users + other.users, max(self.size, other.size)
-        )
+        return Showings(self.counts.merge(other.counts), self.users + other.users, max(self.size, other.size))
 
 
 @dataclass(frozen=True)
@@ -277,7 +275,11 @@ class AlphaIA(Metric):
         if not showings.users or showings.counts.ids is None:
             return Result(math.nan, users=0)
         items = (state.last.by_number if state.last.numeric else state.last.by_text)[1]
-        at = Ids.of(list(items), "item id").positions_in(showings.counts.ids) if items else np.zeros(0, np.int64)
+        at = (
+            Ids.of(list(items), "item id").positions_in(showings.counts.ids)
+            if items
+            else np.zeros(0, np.int64)
+        )
         often = int((showings.counts.values.ravel()[at[at >= 0]] >= self.alpha).sum())
         return Result(often / showings.users, users=showings.users)
 

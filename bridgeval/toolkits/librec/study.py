@@ -53,7 +53,9 @@ class Experiment(Mapping[int, Fold]):
 
     def __getitem__(self, fold: int) -> Fold:
         if fold not in self._folds:
-            raise InputError(f"{self.name} has no fold {fold}", f"folds {list(self._folds)}", "see the folders cv_N")
+            raise InputError(
+                f"{self.name} has no fold {fold}", f"folds {list(self._folds)}", "see the folders cv_N"
+            )
         return self._folds[fold]
 
     def __iter__(self) -> Iterator[int]:
@@ -89,7 +91,9 @@ class Study(Mapping[str, Experiment]):
         self.folder = Path(path)
         if not (self.folder / config).is_file():
             raise InputError(
-                f"{self.folder} is not a study folder", f"no file {config} in it", "give the folder above conf/"
+                f"{self.folder} is not a study folder",
+                f"no file {config} in it",
+                "give the folder above conf/",
             )
         self.config = read_config(self.folder / config)
         self.order = order
@@ -123,7 +127,9 @@ class Study(Mapping[str, Experiment]):
     def __getitem__(self, name: str) -> Experiment:
         if name not in self._experiments:
             raise InputError(
-                f"the study has no experiment {name!r}", f"experiments {', '.join(self)}", "e.g. study['exp00000']"
+                f"the study has no experiment {name!r}",
+                f"experiments {', '.join(self)}",
+                "e.g. study['exp00000']",
             )
         return self._experiments[name]
 
