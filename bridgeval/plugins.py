@@ -78,14 +78,18 @@ class Plugins:
     def conventions(self) -> dict[str, Convention]:
         return self._collected("bridgeval_conventions", lambda table: table.toolkit, "convention")
 
-    def loader_for(self, recommendations: Any, relevance: Any, name: str | None = None) -> Loader:
-        """The one loader that recognises the objects, or the one called `name`."""
-        if name is not None:
-            if name not in self.loaders:
+    def loader_for(self, recommendations: Any, relevance: Any, choice: str | Loader | None = None) -> Loader:
+        """The one loader that recognises the objects, or the one chosen, by name or as it is."""
+        if choice is not None and not isinstance(choice, str):
+            return choice
+        if choice is not None:
+            if choice not in self.loaders:
                 raise NoLoaderError(
-                    f"there is no loader {name!r}", f"loaders {', '.join(self.loaders)}", "see `bridgeval plugins`"
+                    f"there is no loader {choice!r}",
+                    f"loaders {', '.join(self.loaders)}",
+                    "see `bridgeval plugins`",
                 )
-            return self.loaders[name]
+            return self.loaders[choice]
         fitting = [x for x in self.loaders.values() if x.recognises(recommendations, relevance)]
         kinds = f"{type(recommendations).__name__} and {type(relevance).__name__}"
         if not fitting:
@@ -97,7 +101,9 @@ class Plugins:
         if len(fitting) > 1:
             names = [loader.name for loader in fitting]
             raise AmbiguousLoaderError(
-                f"several loaders recognise these objects: {', '.join(names)}", kinds, f"decide with loader={names[0]!r}"
+                f"several loaders recognise these objects: {', '.join(names)}",
+                kinds,
+                f"decide with loader={names[0]!r}",
             )
         return fitting[0]
 
@@ -164,7 +170,9 @@ def load_plugins(
             if manager.has_plugin(point.name):
                 manager.unregister(name=point.name)
             problem = PluginFailedError(
-                f"plugin {point.name!r} of {distribution} could not be loaded", repr(error), "the rest goes on"
+                f"plugin {point.name!r} of {distribution} could not be loaded",
+                repr(error),
+                "the rest goes on",
             )
             plugins.infos.append(PluginInfo(point.name, distribution, str(problem)))
             warnings.warn(str(problem), PluginWarning, stacklevel=2)

@@ -39,7 +39,9 @@ def parse(text: str, convention: str | None = None, plugins: Plugins | None = No
 
 
 def parse_all(
-    metrics: str | Metric | Iterable[str | Metric], convention: str | None = None, plugins: Plugins | None = None
+    metrics: str | Metric | Iterable[str | Metric],
+    convention: str | None = None,
+    plugins: Plugins | None = None,
 ) -> list[Metric]:
     """The metrics of a list of names and metric objects, in order, without repeats."""
     asked = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
@@ -49,7 +51,9 @@ def parse_all(
     for one in asked:
         if not isinstance(one, str | Metric):
             raise SpecError(
-                "a metric is a name or a metric object", f"{one!r}", "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)"
+                "a metric is a name or a metric object",
+                f"{one!r}",
+                "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)",
             )
         for metric in parse(one, convention, plugins) if isinstance(one, str) else [one]:
             found.setdefault(str(metric), metric)
@@ -70,7 +74,7 @@ def _split(text: str) -> tuple[str | None, str, dict[str, Any], list[int | None]
     before, _, _ = head.partition("(")
     toolkit, colon, _ = before.partition(":")
     call = head[len(toolkit) + 1 :] if colon else head
-    cutoffs = _cutoffs(text, tail) if at and tail else [None]
+    cutoffs: list[int | None] = _cutoffs(text, tail) if at and tail else [None]
     if at and not tail and text.endswith("@"):
         raise SpecError(f"{text!r} has no cutoff after @", hint="e.g. nDCG@10 or nDCG@5,10")
     name, parameters = _call(text, call.strip())
@@ -133,9 +137,7 @@ def _make(
     return _build(text, maker, target, values, label)
 
 
-def _build(
-    text: str, maker: Callable[..., Any], target: Any, values: dict[str, Any], label: str | None
-) -> Metric:
+def _build(text: str, maker: Callable[..., Any], target: Any, values: dict[str, Any], label: str | None) -> Metric:
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     accepted = _parameters(target)
     if accepted is not None:
@@ -156,9 +158,12 @@ def _parameters(target: Any) -> list[str] | None:
 
 def _refused(text: str, key: str, accepted: list[str]) -> BadParameterError:
     if key == "k":
-        return BadParameterError(f"{text!r} has a cutoff, but this metric takes none", hint="leave out @ and the number")
+        return BadParameterError(
+            f"{text!r} has a cutoff, but this metric takes none", hint="leave out @ and the number"
+        )
     return BadParameterError(
-        f"{text!r} has no parameter {key!r}", hint=f"its parameters are {', '.join(a for a in accepted if a != 'k')}"
+        f"{text!r} has no parameter {key!r}",
+        hint=f"its parameters are {', '.join(a for a in accepted if a != 'k')}",
     )
 
 
@@ -196,7 +201,8 @@ def _native(name: str, known: Plugins) -> type[Metric]:
 def _convention(toolkit: str, known: Plugins) -> Any:
     if toolkit not in known.conventions:
         raise UnknownMetricError(
-            f"there is no convention {toolkit!r}", hint=f"the conventions are {', '.join(sorted(known.conventions))}"
+            f"there is no convention {toolkit!r}",
+            hint=f"the conventions are {', '.join(sorted(known.conventions))}",
         )
     return known.conventions[toolkit]
 

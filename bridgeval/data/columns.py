@@ -33,9 +33,7 @@ REQUIRED: Mapping[Role, Sequence[str]] = {
 PARTS = ("user", "item", "score", "rank", "gain")
 
 
-def columns_for(
-    role: Role, available: Sequence[str], chosen: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """The column for each part that is there.
 
     Args:
@@ -65,9 +63,7 @@ def columns_for(
     }
 
 
-def _column(
-    role: Role, part: str, aliases: Sequence[str], available: Sequence[str], chosen: str | None
-) -> str | None:
+def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[str], chosen: str | None) -> str | None:
     if chosen is not None and chosen in available:
         return chosen
     candidates = [name for name in available if name.lower() in aliases]

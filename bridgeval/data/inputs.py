@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
-from bridgeval.data.rows import Rows, rows_of
+from bridgeval.data.needs import Needs
+from bridgeval.data.rows import Rows, has_scores, rows_of
 from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
-from bridgeval.data.needs import Needs
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,7 @@ class Inputs:
 
     @property
     def offers(self) -> frozenset[str]:
-        given = {
-            "score": "score" in self.recommendations.columns or None,
-            "prev_score": self.prev_scores,
-            "seen": self.history,
-            "baseline_rank": self.baseline,
-            "users of the history": self.history,
-            "users of the baseline": self.baseline,
-            "users given": self.users,
-        }
-        return self.context.offers | {name for name, value in given.items() if value is not None}
+        return offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
 
     @cached_property
     def context(self) -> Context:
@@ -102,9 +93,7 @@ class Inputs:
         extra = self._extra_users(needs)
         slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()))
         shown = slates.shown
-        columns: dict[str, npt.NDArray[Any]] = {
-            f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()
-        }
+        columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.history is not None:
             shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
             columns["history_count"] = _distinct_items(slates, self.history)
@@ -128,9 +117,27 @@ class Inputs:
         return extra
 
 
+# Argument -> the needs that it answers.
+ANSWERS = {
+    "history": ("seen", "item popularity", "catalogue", "users of the history"),
+    "baseline": ("baseline_rank", "users of the baseline"),
+    "prev_scores": ("prev_score",),
+    "catalogue": ("catalogue",),
+    "item_groups": ("item groups",),
+    "user_groups": ("user groups",),
+    "item_features": ("item features",),
+    "users": ("users given",),
+}
+
+
+def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+    """The needs that these arguments answer, told without reading any of them."""
+    offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
+
+
 def _users(rows: Rows) -> Ids:
-    assert rows.users is not None
-    return encode([rows.users])[0]
+    return encode([rows.owners])[0]
 
 
 def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
@@ -172,7 +179,7 @@ def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArra
 
 def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
     """`[U]`: how many different items each user has in the rows."""
-    users = rows.users.positions_in(slates.users) if rows.users is not None else np.zeros(0, np.int64)
+    users = rows.owners.positions_in(slates.users)
     items, (codes,) = encode([rows.items])
     pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
@@ -180,8 +187,7 @@ def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
 
 def _ranks(users: Ids, rows: Rows) -> Rows:
     """Rows with the place of each item in its user's list, best first, by the native ranking."""
-    assert rows.users is not None
-    positions = rows.users.positions_in(users)
+    positions = rows.owners.positions_in(users)
     kept = np.flatnonzero(positions >= 0)
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
@@ -192,4 +198,4 @@ def _ranks(users: Ids, rows: Rows) -> Rows:
         order = np.lexsort((-lists.items, -lists.columns["score"], owner))
     rank = np.arange(len(owner)) - lists.offsets[owner] + 1.0
     kept = lists.columns["row"][order].astype(np.int64)
-    return Rows(rows.users.take(kept), rows.items.take(kept), {"rank": rank})
+    return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})

@@ -77,8 +77,7 @@ def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> 
     """
     check_scores(shown)
     check_gains(relevant)
-    assert shown.users is not None and relevant.users is not None
-    users, (shown_users, relevant_users, *_) = encode([shown.users, relevant.users, *more_users], "user ids")
+    users, (shown_users, relevant_users, *_) = encode([shown.owners, relevant.owners, *more_users], "user ids")
     items, (shown_items, relevant_items) = encode([shown.items, relevant.items], "item ids")
     gains = relevant.columns.get("gain")
     columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
@@ -90,9 +89,7 @@ def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> 
     )
 
 
-def lists_of(
-    users: Codes, n_users: int, items: Codes, columns: Mapping[str, Floats], ranked: bool = False
-) -> Lists:
+def lists_of(users: Codes, n_users: int, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
     """Groups rows by user, keeping their order; rows that come grouped and in user order are not moved."""
     offsets = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(users, minlength=n_users), out=offsets[1:])
@@ -116,14 +113,14 @@ def order_by(codes: Codes) -> npt.NDArray[np.int64]:
 def check_scores(rows: Rows) -> None:
     """Raises when a score is NaN or +inf; -inf is allowed and means "not shown"."""
     scores = rows.columns.get("score")
-    if scores is not None:
+    if scores is not None and not np.isfinite(scores).all():
         _refuse(rows, scores, np.isnan(scores), "NaN score", "drop these rows, or use -inf for masked items")
         _refuse(rows, scores, np.isposinf(scores), "+inf score", "give finite scores")
 
 
 def check_gains(rows: Rows) -> None:
     gains = rows.columns.get("gain")
-    if gains is not None:
+    if gains is not None and not np.isfinite(gains).all():
         _refuse(rows, gains, ~np.isfinite(gains), "NaN or infinite gain", "give finite gains or drop these rows")
 
 

@@ -18,8 +18,7 @@ from bridgeval.errors import BadValueError, InputError, MissingColumnError
 
 def popularity_of(history: Rows) -> tuple[Table, int, int]:
     """How many users of the history have each item; then how many users and distinct pairs it has."""
-    assert history.users is not None
-    users, (user_codes,) = encode([history.users])
+    users, (user_codes,) = encode([history.owners])
     items, (item_codes,) = encode([history.items])
     pairs = np.unique(user_codes.astype(np.int64) * max(len(items), 1) + item_codes)
     counts = np.bincount(pairs % max(len(items), 1), minlength=len(items))
@@ -107,7 +106,9 @@ def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, list[Any]]:
 def _frame(value: Any, argument: str) -> pa.Table:
     if not is_frame(value):
         raise InputError(
-            f"{argument} cannot be read", f"an object of type {type(value).__name__}", "give a mapping or a frame"
+            f"{argument} cannot be read",
+            f"an object of type {type(value).__name__}",
+            "give a mapping or a frame",
         )
     return as_table(value)
 

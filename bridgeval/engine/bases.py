@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Block, Blocks, Counted, Matches, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
-from bridgeval.data.needs import Needs
 from bridgeval.engine.state import Moments, State
 from bridgeval.engine.summary import Result
 from bridgeval.errors import MetricFailedError

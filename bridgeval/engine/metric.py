@@ -15,15 +15,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
-from bridgeval.data.needs import Needs
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Over, Result
 from bridgeval.errors import BadParameterError
 
-POPULATION_NEEDS = {"history": "users of the history", "baseline": "users of the baseline", "given": "users given"}
+POPULATION_NEEDS = {
+    "history": "users of the history",
+    "baseline": "users of the baseline",
+    "given": "users given",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Metric:
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for parameter, choices in _choices(type(self)).items():
+        for parameter, choices in _choices(type(self)).items():  # type: ignore[arg-type]
             value = getattr(self, parameter)
             if value not in choices:
                 raise BadParameterError(
@@ -149,13 +153,12 @@ class UserMetric(Metric):
         return summary.start(self.over)
 
     def update(self, blocks: Blocks) -> State:
-        counted = blocks[CountedUsers(self._unsummarised())]
-        values = blocks[UserValues(self._unsummarised())]
-        if self.over in ("mean", "half_width"):
-            return summary.state_of(self.over, blocks.batch.slates.users, values[counted].cpu().numpy())
-        where = np.flatnonzero(counted.cpu().numpy())
-        users = blocks.batch.slates.users.take(where + blocks.batch.start)
-        return summary.state_of(self.over, users, values.cpu().numpy()[where])
+        counted = blocks[CountedRows(self._unsummarised())]
+        values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
+        users = blocks.batch.slates.users
+        if self.over not in ("mean", "half_width"):
+            users = users.slice(blocks.batch.start, blocks.batch.stop).take(np.arange(len(blocks))[counted])
+        return summary.state_of(self.over, users, values)
 
     def compute(self, state: Any) -> Result:
         return summary.result_of(self.over, state, self.confidence)
@@ -193,21 +196,20 @@ class UserValues(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class CountedUsers(Block[Tensor]):
-    """Who counts for a metric."""
+class CountedRows(Block[Any]):
+    """Who counts for a metric, as an index of numpy arrays; a slice where everyone does."""
 
     metric: UserMetric
 
-    def make(self, blocks: Blocks) -> Tensor:
-        return self.metric.counted(blocks)
+    def make(self, blocks: Blocks) -> Any:
+        counted = self.metric.counted(blocks)
+        return slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
 
 
 def check_cutoff(name: str, k: object) -> None:
     """Raises unless k is a whole number from 1 up."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise BadParameterError(
-            f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10"
-        )
+        raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 
 @cache

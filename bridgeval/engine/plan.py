@@ -12,10 +12,10 @@ import torch
 
 from bridgeval.data.batch import batches
 from bridgeval.data.context import Context
+from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
 from bridgeval.engine.blocks import Blocks, Lookup
 from bridgeval.engine.metric import Metric
-from bridgeval.data.needs import Needs
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ class Result:
 
 
 def half_width(deviation: float, count: int, confidence: float) -> float:
-    """z * s / sqrt(n).
+    """Z * s / sqrt(n).
 
     >>> round(half_width(1.0, 100, 0.95), 6)
     0.195996
@@ -90,12 +90,12 @@ def result_of(over: Over, state: Any, confidence: float = 0.95) -> Result:
         return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)
     users, values = state.by_user()
     defined = values[~np.isnan(values)]
-    counts = {"users": len(defined), "undefined": len(values) - len(defined)}
+    result = Result(math.nan, users=len(defined), undefined=len(values) - len(defined))
     if over == "per_user":
-        return Result(None, per_user=UserTable(users, values), **counts)
+        return replace(result, value=None, per_user=UserTable(users, values))
     if not len(defined):
-        return Result(math.nan, **counts)
+        return result
     if over == "max":
-        return Result(float(defined.max()), **counts)
-    method = "linear" if over == "median" else "lower"
-    return Result(float(np.quantile(defined, 0.5, method=method)), **counts)
+        return replace(result, value=float(defined.max()))
+    middle = np.median(defined) if over == "median" else np.quantile(defined, 0.5, method="lower")
+    return replace(result, value=float(middle))

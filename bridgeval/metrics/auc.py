@@ -70,7 +70,8 @@ def _check_whole(name: str, blocks: Blocks, valid: Tensor, relevance: Relevance)
     catalogue = blocks.context.catalogue
     if catalogue is None:
         raise NeedError(
-            f"{name} needs to know all candidates", hint="give catalogue=, a sequence of all item ids, or history="
+            f"{name} needs to know all candidates",
+            hint="give catalogue=, a sequence of all item ids, or history=",
         )
     length = valid.sum(1)
     candidates = torch.full_like(length, len(catalogue))
@@ -173,4 +174,3 @@ class LAUC(TopKMetric):
         pairs = blocks[PairShares("LAUC", self.ranking, self.relevance)]
         total = torch.where(pairs.hits, pairs.share, 0.0)[:, : self.k].sum(1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k)
-

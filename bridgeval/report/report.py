@@ -173,9 +173,7 @@ class Report(Mapping[str, float]):
                 low, high = result.interval() or (math.nan, math.nan)
                 rows.append({"metric": name, "value": result.value, "low": low, "high": high, **common})
             for part, value in result.parts.items():
-                rows.append(
-                    {"metric": f"{name}[{part}]", "value": value, "low": math.nan, "high": math.nan, **common}
-                )
+                rows.append({"metric": f"{name}[{part}]", "value": value, "low": math.nan, "high": math.nan, **common})
         return rows
 
     def _spelled(self, name: str) -> str:
@@ -195,7 +193,9 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:
         raise InputError(
-            "there is no user to evaluate", "no rows in the recommendations and the relevance", "check both inputs"
+            "there is no user to evaluate",
+            "no rows in the recommendations and the relevance",
+            "check both inputs",
         )
     if population.repeated_shown:
         warnings.warn(
@@ -206,9 +206,7 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     named = {str(metric): metric for metric in asked}
     per_user = {name: results.get(metric.per_user()) for name, metric in named.items() if metric.per_user()}  # type: ignore[arg-type]
     collected = {
-        name: result.per_user
-        for name, result in per_user.items()
-        if result is not None and result.per_user is not None
+        name: result.per_user for name, result in per_user.items() if result is not None and result.per_user is not None
     }
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)

@@ -2,8 +2,8 @@
 
     python -m tests.golden.compare [DIR]
 
-runs every golden file below DIR (default: the copies in `tests/golden/data`) and prints for each toolkit how many values
-were compared, how many differ and how many were skipped because the toolkit itself recorded an error there.
+runs every golden file below DIR (default: the copies in `tests/golden/data`) and prints for each toolkit how many
+values were compared, how many differ and how many were skipped because the toolkit itself recorded an error there.
 Exit code 1 when anything differs, or is skipped for another reason, or nothing was found.
 """
 
@@ -24,7 +24,11 @@ DATA = Path(__file__).parent / "data"
 
 # Toolkit -> the module that reads its files. A module has `reads(document) -> bool`, for the JSON document of a file,
 # and `comparisons(path, document) -> Iterator[Comparison]`.
-READERS = {"warprec": "tests.golden.warprec", "replay": "tests.golden.replay", "librec": "tests.golden.librec"}
+READERS = {
+    "warprec": "tests.golden.warprec",
+    "replay": "tests.golden.replay",
+    "librec": "tests.golden.librec",
+}
 
 
 @dataclass(frozen=True)

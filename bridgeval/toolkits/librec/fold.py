@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
-from bridgeval.data.inputs import Inputs
+from bridgeval.data.inputs import Inputs, offers_of
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows
 from bridgeval.data.slates import Slates
@@ -111,7 +111,7 @@ class FoldSource:
             offers |= {"trained_features"} if files.train is not None else set()
         if files.user_features is not None:
             offers |= OF_USER_FEATURES
-        return frozenset(offers) | Inputs.of({}, {}, **self.given).offers
+        return frozenset(offers) | offers_of({}, **self.given)
 
     def run(self, plan: Plan, how: Execution) -> States:
         reading = Reading(self.fold, plan.needs, self.given)

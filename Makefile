@@ -1,0 +1,52 @@
+# Everything a contributor needs. Each target makes the environment first; a second run reuses it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export SPARK_LOCAL_IP ?= 127.0.0.1
+export MPLBACKEND ?= Agg
+
+.PHONY: help install demo test lint types tests parity bench format clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+install: $(STAMP)  ## make .venv with the package, its test tools and the example plugins
+
+$(STAMP): pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" hatchling editables
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(patsubst %/pyproject.toml,-e ./%,$(wildcard plugins/*/pyproject.toml))
+	@touch $@
+
+demo: $(STAMP)  ## evaluate two recommenders on the bundled sample
+	@$(BIN)/bridgeval demo
+
+test: lint types tests  ## lint, types and tests: what CI runs
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+tests: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity"
+	$(BIN)/python -m pytest -m "spark and not slow"
+
+parity: $(STAMP)  ## compare with the peers, each in an environment of its own
+	$(BIN)/python benchmarks/peers/environments.py
+	$(BIN)/python -m pytest -m parity tests/parity
+
+bench: $(STAMP)  ## measure against the peers
+	$(BIN)/python benchmarks/peers/environments.py
+	$(BIN)/python benchmarks/frames.py
+
+format: $(STAMP)  ## put the code in shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove the environments
+	rm -rf $(VENV) .envs
