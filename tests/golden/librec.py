@@ -1,4 +1,4 @@
-"""Reads the librec goldens: study folders with what LibRec logged, what librec-auto's classes gave, and what is wanted here.
+"""Reads the librec goldens: study folders, what LibRec logged, what librec-auto's classes gave, what is wanted here.
 
 Compared are `recommended` (and `recommended_order_by_score`), `java_log`, and of `head` and `pypi` what a name of the
 convention reproduces. An entry with status "error" is skipped as a recorded error. Not compared, because no definition
@@ -97,9 +97,7 @@ def _answers(fold: Fold, questions: Sequence[Question]) -> Iterator[Comparison]:
         yield from _users(question.where, question.per_user, report, name)
 
 
-def _users(
-    where: str, expected: Iterable[tuple[str, Any]], report: Report, metric: str
-) -> Iterator[Comparison]:
+def _users(where: str, expected: Iterable[tuple[str, Any]], report: Report, metric: str) -> Iterator[Comparison]:
     pairs = list(expected)
     values = dict(report.per_user(metric).itertuples(index=False)) if pairs else {}
     for user, value in pairs:
@@ -148,11 +146,7 @@ def _written(key: str, names: dict[str, str], feature: str) -> str | None:
     name = names[parts["name"]]
     given = [f'protected="{feature}"'] if name in PROTECTING else []
     given += [f"alpha={parts['alpha']}"] if parts["alpha"] else []
-    return (
-        f"librec:{name}"
-        + (f"({', '.join(given)})" if given else "")
-        + (f"@{parts['k']}" if parts["k"] else "")
-    )
+    return f"librec:{name}" + (f"({', '.join(given)})" if given else "") + (f"@{parts['k']}" if parts["k"] else "")
 
 
 def _largest(metric: str) -> str:
@@ -183,9 +177,7 @@ def _about_java(where: str, config: Config, logged: dict[str, Any]) -> Iterator[
         yield Question(f"{where} java {evaluator}", java_metric(evaluator, config), number(theirs))
 
 
-def _about_theirs(
-    where: str, expected: dict[str, Any], names: dict[str, str], feature: str
-) -> Iterator[Question]:
+def _about_theirs(where: str, expected: dict[str, Any], names: dict[str, str], feature: str) -> Iterator[Question]:
     for key, entry in expected.items():
         metric = _written(key, names, feature)
         if entry["status"] != "ok" or metric is None:
@@ -225,9 +217,7 @@ def _output(where: str, study: Study, name: str, written: dict[str, Any]) -> Ite
     for fold, values in written.items():
         for metric, theirs in values.items():
             if not metric.endswith(".py"):
-                yield Comparison(
-                    f"{where}/{fold} output.xml {metric}", number(theirs), ours[int(fold)].get(metric)
-                )
+                yield Comparison(f"{where}/{fold} output.xml {metric}", number(theirs), ours[int(fold)].get(metric))
 
 
 def _read_as_numbers(fold: Fold) -> bool:
@@ -274,9 +264,7 @@ def _about_rows(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Qu
 def _in_step(fold: Fold) -> bool:
     """Whether row i of the result is the pair of row i of the test file."""
     result, test = fold.read_result(), fold.read_test()
-    pairs = [
-        list(zip(rows.users.ids.tolist(), rows.items.ids.tolist(), strict=True)) for rows in (result, test)
-    ]
+    pairs = [list(zip(rows.users.ids.tolist(), rows.items.ids.tolist(), strict=True)) for rows in (result, test)]
     return pairs[0] == pairs[1][: len(pairs[0])]
 
 
@@ -319,9 +307,7 @@ def _contract(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
         metric = script_class(path)
         wanted = document["recommended"][path.stem.partition("_")[2]]
         ours = custom(metric, {"k": "3"})
-        questions = [
-            Question(path.name, ours, number(wanted["value"]), tuple(wanted.get("per_user", {}).items()))
-        ]
+        questions = [Question(path.name, ours, number(wanted["value"]), tuple(wanted.get("per_user", {}).items()))]
         if "rows" in wanted:
             questions.append(Question(f"{path.name} rows", ours, number(wanted["rows"]), note="rows"))
         yield from _answers(fold, questions)
@@ -330,6 +316,4 @@ def _contract(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
             yield from _recorded_errors(f"{path.name} {section}", {"value": theirs})
             if theirs["status"] == "ok":
                 as_there = custom(metric, {"k": "3"}, compat="librec-auto")
-                yield from _answers(
-                    fold, [Question(f"{path.name} {section}", as_there, number(theirs["value"]))]
-                )
+                yield from _answers(fold, [Question(f"{path.name} {section}", as_there, number(theirs["value"]))])

@@ -1,4 +1,4 @@
-"""The classes that librec-auto's custom metrics extend. A metric written for it runs here after one import line changed:
+"""The classes that librec-auto's custom metrics extend. A metric written for it runs here with one line changed:
 
     from bridgeval.toolkits.librec import ListBasedMetric, RowBasedMetric
 
@@ -73,7 +73,7 @@ class RowBasedMetric(CustomBase):
     ...     def post_row_processing(self, values):
     ...         return (sum(values) / len(values)) ** 0.5
     >>> test, result = np.array([[1, 10, 4.0], [1, 11, 2.0]]), np.array([[1, 11, 2.0], [1, 10, 1.0]])
-    >>> round(Rmse({}, test, result).evaluate(), 4)
+    >>> print(round(Rmse({}, test, result).evaluate(), 4))
     2.1213
     """
 
@@ -123,9 +123,7 @@ class ListBasedMetric(CustomBase):
         """Before the first user."""
 
     def evaluate_user(self, test_user_data: Array, result_user_data: Array) -> Any:
-        raise NotImplementedError(
-            f"{type(self).__name__} must define evaluate_user(test_user_data, result_user_data)"
-        )
+        raise NotImplementedError(f"{type(self).__name__} must define evaluate_user(test_user_data, result_user_data)")
 
     def postprocessing(self) -> Any:
         """The value of all users; by default the mean of `self._values`."""
@@ -135,8 +133,8 @@ class ListBasedMetric(CustomBase):
         """The value.
 
         Args:
-            users: who is visited: users with "test" rows, with "results", with "both", with "any" of them. The side that a
-                user lacks is an empty array.
+            users: who is visited: users with "test" rows, with "results", with "both", with "any" of them. The side
+                that a user lacks is an empty array.
         """
         test, result = checked(self._test_data, "test"), checked(self._result_data, "result")
         self.preprocessing()
@@ -154,9 +152,7 @@ class ListBasedMetric(CustomBase):
             raise _failed(self, f"after {len(self._users)} users", error) from error
 
 
-def made(
-    metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None
-) -> Any:
+def made(metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None) -> Any:
     """An instance of a custom metric, by the dialect of its constructor."""
     given = {"params": params, "conf": conf, "test_data": test, "result_data": result, "output_file": None}
     taken = _taken(metric.__init__) - 1 if metric.__init__ is not CustomBase.__init__ else 3

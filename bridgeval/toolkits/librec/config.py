@@ -1,8 +1,8 @@
 """A study's configuration: what of `config.xml` matters to evaluation, in the three dialects that are met.
 
 Current files name Java metrics in `metric/class` and Python metrics in `metric/script`. Early 2021 had a section
-`<metric python="true">` for each Python metric, with parameters as child elements. Samples of 2018 to 2020 give the data
-folder in `path/data`. XML is read with entities and network off.
+`<metric python="true">` for each Python metric, with parameters as child elements. Samples of 2018 to 2020 give the
+data folder in `path/data`. XML is read with entities and network off.
 """
 
 from __future__ import annotations
@@ -127,9 +127,7 @@ def _whole(path: str | os.PathLike[str], root: Element, tag: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise InputError(
-            f"{os.fspath(path)}: <{tag}> must be a whole number", repr(text), "e.g. 10"
-        ) from None
+        raise InputError(f"{os.fspath(path)}: <{tag}> must be a whole number", repr(text), "e.g. 10") from None
 
 
 def _features(root: Element) -> dict[str, Feature]:

@@ -53,8 +53,8 @@ class CustomMetric(Metric):
     Attributes:
         metric: the class.
         params: name and value of each parameter.
-        compat: "librec-auto" calls `evaluate_row(result, test)`, gives numeric ids as floats, and visits users that both
-            sides have.
+        compat: "librec-auto" calls `evaluate_row(result, test)`, gives numeric ids as floats, and visits users that
+            both sides have.
         visit: which users a list metric visits.
         collect: whether to give the values of users and not the one of all.
     """
@@ -161,9 +161,7 @@ def script_class(path: Path) -> type[CustomBase]:
     found = [
         one
         for one in vars(module).values()
-        if isinstance(one, type)
-        and issubclass(one, RowBasedMetric | ListBasedMetric)
-        and one.__module__ == name
+        if isinstance(one, type) and issubclass(one, RowBasedMetric | ListBasedMetric) and one.__module__ == name
     ]
     if len(found) != 1:
         raise PluginFailedError(

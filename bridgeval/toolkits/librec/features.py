@@ -31,11 +31,10 @@ class Features:
     def of_known(self, known: Ids) -> Features:
         """Without ids that are not known, and without features that only those have; as LibRec reads the file."""
         kept = np.flatnonzero(self.values.ids.positions_in(known) >= 0)
-        used = self.rows.values[kept].any(axis=0)
-        labels = tuple(label for label, use in zip(self.values.labels, used, strict=True) if use)
+        used = np.flatnonzero(self.rows.values[kept].any(axis=0))
+        labels = tuple(self.values.labels[column] for column in used)
         values, rows = (
-            Table(table.ids.take(kept), table.values[kept][:, used], labels)
-            for table in (self.values, self.rows)
+            Table(table.ids.take(kept), table.values[kept][:, used], labels) for table in (self.values, self.rows)
         )
         return Features(values, rows)
 
@@ -46,12 +45,8 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{name} cannot be read", str(error), "check the path and that it is UTF-8"
-        ) from error
-    rows = [
-        _row(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()
-    ]
+        raise InputError(f"{name} cannot be read", str(error), "check the path and that it is UTF-8") from error
+    rows = [_row(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not rows:
         raise InputError(f"{name} is empty", "no rows", "leave the file out of the configuration")
     ids, labels, numbers = zip(*rows, strict=True)

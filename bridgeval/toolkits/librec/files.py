@@ -1,8 +1,8 @@
 """The text files of a study: `user,item,score` results and `user<TAB>item<TAB>rating` splits.
 
-Regular files are parsed by Arrow in one go. A file that is irregular in any way (a blank line, a row too short, a number
-that is none) is read again line by line, which either finds it harmless and says so, or names the file, the line and
-the text. Ids are text and stay as they are: `000010` is not `10`.
+Regular files are parsed by Arrow in one go. A file that is irregular in any way (a blank line, a row too short, a
+number that is none) is read again line by line, which either finds it harmless and says so, or names the file, the
+line and the text. Ids are text and stay as they are: `000010` is not `10`.
 """
 
 from __future__ import annotations
@@ -97,9 +97,7 @@ class Triples:
     def as_rows(self, column: Literal["score", "gain"]) -> Rows:
         """Rows for the engine. Shown rows come ranked: file order is the ranking."""
         finite = bool(np.isfinite(self.numbers).all())
-        return Rows(
-            self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score"
-        )
+        return Rows(self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score")
 
     def users_with_rising_scores(self) -> int:
         """How many users have a score that is above the one before it."""
@@ -251,11 +249,7 @@ def _row(path: str, number: int, line: bytes, separator: str, finite: bool) -> t
         value = float(score.replace("_", "?"))
     except ValueError:
         what = "the third column is not a number"
-        hint = (
-            "these files have no header; header=True leaves the first line out"
-            if number == 1
-            else "correct the row"
-        )
+        hint = "these files have no header; header=True leaves the first line out" if number == 1 else "correct the row"
         raise BadValueError(f"{where}: {what}", repr(text), hint) from None
     if finite and not math.isfinite(value):
         hint = "correct the row; finite=False goes on by the order of the file"
@@ -285,8 +279,8 @@ def _without_repeats(triples: Triples) -> Triples:
     row = int(np.setdiff1d(np.arange(len(pairs)), kept, assume_unique=True)[0])
     user, item = (column.names[int(column.codes[row])].as_py() for column in (triples.users, triples.items))
     warnings.warn(
-        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} occur again; of {repeated} repeated "
-        "row(s) the first counts",
+        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} occur again; "
+        f"of {repeated} repeated row(s) the first counts",
         DuplicateRowsWarning,
         stacklevel=4,
     )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import bridgeval
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
 from bridgeval.data.inputs import Inputs, offers_of
@@ -73,14 +74,10 @@ class Fold:
 
     def evaluate(self, metrics: str | Metric | Iterable[str | Metric], **options: Any) -> Report:
         """A Report; `options` are those of `bridgeval.evaluate`."""
-        from bridgeval.evaluate import evaluate
-
-        return evaluate(self, None, metrics, **options)
+        return bridgeval.evaluate(self, None, metrics, **options)
 
     def read_result(self) -> Triples:
-        return read_result(
-            self.result, ranking=self.ranking, order=self.order, header=self.header, finite=self.finite
-        )
+        return read_result(self.result, ranking=self.ranking, order=self.order, header=self.header, finite=self.finite)
 
     def read_test(self) -> Triples:
         return read_split(self.test, header=self.header)
@@ -242,7 +239,7 @@ class Reading:
         return names, np.bincount(np.concatenate(codes), minlength=len(names))
 
     def _trained_features(self, users: Ids) -> npt.NDArray[np.float64]:
-        """`[U, F + 1]`: how many of a user's training items have each feature with the value 1, then how many there are."""
+        """`[U, F + 1]`: a user's training items that have each feature with the value 1; last, how many there are."""
         assert self.train is not None
         features = self.item_features.values
         flags = (features.aligned(self.train.items.ids) == 1).astype(np.float64)

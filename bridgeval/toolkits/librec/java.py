@@ -1,7 +1,7 @@
 """Values that LibRec itself computed: from the logs, and from `output.xml` where there is no log.
 
-The log is asked first, because librec-auto 0.2.13 loses exponents when it copies values to `output.xml`. Values of Python
-metrics there are not read: they may stand under the wrong fold.
+The log is asked first, because librec-auto 0.2.13 loses exponents when it copies values to `output.xml`. Values of
+Python metrics there are not read: they may stand under the wrong fold.
 """
 
 from __future__ import annotations

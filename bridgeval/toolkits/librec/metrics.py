@@ -2,8 +2,8 @@
 
 Java metrics go by the name that the log gives them (`librec:NormalizedDCGEvaluator@10`) and by the short name of the
 configuration (`librec:ndcg@10`). Three measures are called NDCG there; each has a name of its own: `ndcg_binary` (the
-Python script, git version), `ndcg_rating` (Java) and `ndcg_testorder` (the Python script, PyPI 0.2.13). `psp` is the Python
-one, over all users with a list; the Java one, over users with test rows, is PStatisticalParityEvaluator.
+Python script, git version), `ndcg_rating` (Java) and `ndcg_testorder` (the Python script, PyPI 0.2.13). `psp` is the
+Python one, over all users with a list; the Java one, over users with test rows, is PStatisticalParityEvaluator.
 """
 
 from __future__ import annotations
@@ -165,9 +165,7 @@ def java_metric(name: str, config: Config) -> str:
     logged = JAVA[short][0] if short in JAVA else name.rpartition(".")[2]
     made = dict(JAVA.values()).get(logged)
     if made is None:
-        raise UnknownMetricError(
-            f"the Java metric {name!r} is not known", hint=f"known are {', '.join(JAVA)}"
-        )
+        raise UnknownMetricError(f"the Java metric {name!r} is not known", hint=f"known are {', '.join(JAVA)}")
     return _written(logged, made, config.list_size, config.protected)
 
 
@@ -202,9 +200,7 @@ def script_metric(script: Script) -> str | None:
     return _written(name, made, int(cutoff), Feature(protected) if protected else None, given)
 
 
-def _written(
-    name: str, made: Entry, k: int, protected: Feature | None, given: dict[str, int] | None = None
-) -> str:
+def _written(name: str, made: Entry, k: int, protected: Feature | None, given: dict[str, int] | None = None) -> str:
     taken = {one.name for one in fields(made.metric)}  # type: ignore[arg-type]
     parameters = [f"{key}={value}" for key, value in (given or {}).items() if key in taken]
     if "protected" in taken and protected is not None:

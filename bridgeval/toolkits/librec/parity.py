@@ -28,7 +28,7 @@ from bridgeval.toolkits.librec.whole import (
 
 @dataclass(frozen=True)
 class StatisticalParity(StrictMetric):
-    """`(p - q) / (p + q)` over the first k places: p protected items, q others; 1 when all are protected, -1 when none is.
+    """`(p - q) / (p + q)`: p protected items and q others in the first k places; from -1 (none protected) to 1 (all).
 
     Undefined for users who were shown nothing. librec-auto: `psp.py`; LibRec: PStatisticalParityEvaluator.
 
@@ -88,7 +88,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class PercentRule(WholeMetric):
-    """The smaller of a / b and b / a. a: how much of the lists protected items fill, for each of them; b: the same for others.
+    """The smaller of a / b and b / a: a the part of the lists that a protected item fills on average, b another item.
 
     Each list's first k places are shared out, then summed over users with test rows; the sums are divided by the number
     of protected and of other items in the catalogue. 1 is parity (the "80 % rule", Biddle 2006). NaN when such a user
@@ -130,11 +130,11 @@ class PercentRule(WholeMetric):
 
 @dataclass(frozen=True)
 class ProportionalFairness(WholeMetric):
-    """`log2(g_p / (g_p + g_o)) + log2(g_o / (g_p + g_o))`, g the discounted gain of hits that protected and others earn.
+    """`log2(p / (p + q)) + log2(q / (p + q))`: p and q the discounted gain that protected and others earn by hits.
 
-    A hit at place j earns `1 / log2(j + 1)`; a group that earned nothing is given `1 / log2(k + 1)`. The maximum of -2 is
-    reached when both earn alike (Kelly, Maulloo and Tan 1998). LibRec: DiscountedProportionalPFairnessEvaluator for
-    items, DiscountedProportionalCFairnessEvaluator for users.
+    A hit at place j earns `1 / log2(j + 1)`; a group that earned nothing is given `1 / log2(k + 1)`. The maximum of
+    -2 is reached when both earn alike (Kelly, Maulloo and Tan 1998). LibRec: DiscountedProportionalPFairnessEvaluator
+    for items, DiscountedProportionalCFairnessEvaluator for users.
 
     Attributes:
         protected: the feature; None where there is only one.
@@ -222,11 +222,11 @@ class PrecisionParity(WholeMetric):
 
 @dataclass(frozen=True)
 class Miscalibration(StrictMetric):
-    """`sum_f p_f log2(p_f / (0.99 q_f + 0.01 p_f))`: how far the features of the list are from those of the training items.
+    """`sum_f p_f log2(p_f / (0.99 q_f + 0.01 p_f))`: how far a list's features are from those of the training items.
 
-    p_f is the share of the first k places, q_f that of the user's training items, with feature f. Shares need not add up to 1,
-    and Steck, "Calibrated recommendations" (2018), has p and q the other way round. Undefined for users without training
-    rows or without a list. LibRec: MiscalibrationEvaluator.
+    p_f is the share of the first k places, q_f that of the user's training items, with feature f. Shares need not add
+    up to 1, and Steck, "Calibrated recommendations" (2018), has p and q the other way round. Undefined for users
+    without training rows or without a list. LibRec: MiscalibrationEvaluator.
     """
 
     name = "Miscalibration"
@@ -234,9 +234,7 @@ class Miscalibration(StrictMetric):
     higher_is_better = False
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(
-            pairs=frozenset({"trained_features"}), context=frozenset({"item features"})
-        )
+        return super().needs() | Needs(pairs=frozenset({"trained_features"}), context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
         lists = blocks[Ranked(self.ranking)]

@@ -24,9 +24,7 @@ def draw(folds: pd.DataFrame, metrics: list[str], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for metric in metrics:
-        by_experiment = {
-            name: part[metric].to_numpy() for name, part in folds.groupby("experiment", sort=False)
-        }
+        by_experiment = {str(name): part[metric].to_numpy() for name, part in folds.groupby("experiment", sort=False)}
         kinds = ["bar", "box"] if max(map(len, by_experiment.values())) > 1 else ["bar"]
         for kind in kinds:
             figure = Figure(figsize=(max(4.0, 1.2 * len(by_experiment) + 2), 4.0), layout="constrained")

@@ -75,9 +75,9 @@ class IdealDCG(UserMetric):
 class OneItemReciprocalRank(TopKMetric):
     """1 / place of one relevant item of the user, 0 when it is not in the first k places.
 
-    The item is the one that LibRec numbered first (by first appearance in the ratings); the others do not matter, so with
-    more than one test item a user this is not the average reciprocal hit rank of Deshpande and Karypis (2004) that
-    LibRec's AverageReciprocalHitRankEvaluator is named after.
+    The item is the one that LibRec numbered first (by first appearance in the ratings); the others do not matter, so
+    with more than one test item a user this is not the average reciprocal hit rank of Deshpande and Karypis (2004)
+    that LibRec's AverageReciprocalHitRankEvaluator is named after.
     """
 
     name = "OneItemReciprocalRank"
@@ -100,19 +100,17 @@ class OneItemReciprocalRank(TopKMetric):
 class SetOrderAUC(TopKMetric):
     """The area under the ROC curve as LibRec's AUCEvaluator estimates it from the first k places.
 
-    With c candidates (the catalogue without the user's training items), n items shown and r hits among them, a user scores
-    `(r (c - n - (k - r)) + w) / (r (c - r))`, 0.5 without hits. w counts, going through the user's test items in the
-    order in which Java's hash set holds their numbers, how many hits come before each miss. So the value depends
-    on how items are numbered; `GAUC` is a sound measure where whole rankings are known.
+    With c candidates (the catalogue without the user's training items), n items shown and r hits among them, a user
+    scores `(r (c - n - (k - r)) + w) / (r (c - r))`, 0.5 without hits. w counts, going through the user's test items
+    in the order in which Java's hash set holds their numbers, how many hits come before each miss. So the value
+    depends on how items are numbered; `GAUC` is a sound measure where whole rankings are known.
     """
 
     name = "SetOrderAUC"
     family = "accuracy"
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(
-            pairs=frozenset({"seen"}), context=frozenset({"catalogue", "item internal_id"})
-        )
+        return super().needs() | Needs(pairs=frozenset({"seen"}), context=frozenset({"catalogue", "item internal_id"}))
 
     def values(self, blocks: Blocks) -> Tensor:
         relevant = blocks[Relevant(self.relevance)]
@@ -124,9 +122,7 @@ class SetOrderAUC(TopKMetric):
         found = self._found(blocks)
         hits = found.sum(1)
         dropped = candidates - blocks.batch.shown.lengths
-        walked = _misses_after_hits(
-            blocks.lookup.items("internal_id")[relevant.items.long()], found, relevant.valid
-        )
+        walked = _misses_after_hits(blocks.lookup.items("internal_id")[relevant.items.long()], found, relevant.valid)
         correct = walked + hits * (dropped - (listed - hits))
         pairs = (candidates - hits) * hits
         return torch.where(pairs > 0, correct.double() / pairs.clamp(min=1), 0.5)
@@ -156,8 +152,8 @@ class ExposureLoss(UserMetric):
     """Expected exposure loss of Diaz et al., "Evaluating stochastic rankings with expected exposure" (2020), for one
     ranking a user: `sum_i (e_i - t_i)^2` over all n items of the catalogue.
 
-    The item at place j has the exposure `e = g^(j - 1)`, one that is not shown has 0. The target shares the exposure of the
-    first P places among the P relevant items, and that of the others among the rest:
+    The item at place j has the exposure `e = g^(j - 1)`, one that is not shown has 0. The target shares the exposure
+    of the first P places among the P relevant items, and that of the others among the rest:
     `t = (1 - g^P) / (P (1 - g))` for a relevant item, `(g^P - g^n) / ((n - P) (1 - g))` for another.
 
     Attributes:

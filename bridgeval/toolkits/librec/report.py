@@ -90,9 +90,7 @@ class StudyReport:
         """All users' values of one metric, pooled: experiment, fold, user, value."""
         import pandas as pd
 
-        parts = [
-            report.per_user(metric).assign(experiment=name, fold=fold) for name, fold, report in self._each()
-        ]
+        parts = [report.per_user(metric).assign(experiment=name, fold=fold) for name, fold, report in self._each()]
         return pd.concat(parts, ignore_index=True)[["experiment", "fold", "user", "value"]]
 
     def compare(self, metric: str) -> pd.DataFrame:
@@ -105,9 +103,7 @@ class StudyReport:
 
         values = self.per_user(metric).pivot(index=["fold", "user"], columns="experiment", values="value")
         rows = [_compared(first, second, values) for first, second in combinations(self.reports, 2)]
-        return pd.DataFrame(
-            rows, columns=["first", "second", "pairs", "difference", "t", "t p", "wilcoxon p"]
-        )
+        return pd.DataFrame(rows, columns=["first", "second", "pairs", "difference", "t", "t p", "wilcoxon p"])
 
     def java_values(self) -> pd.DataFrame:
         """What LibRec computed beside what was computed here: experiment, fold, metric, java, here, difference.
@@ -139,9 +135,7 @@ class StudyReport:
             first = table.groupby("experiment", sort=False)[self._varied].first()
             table = first.join(means).reset_index()
         table = table.rename(columns={"experiment": "Experiment", "fold": "Split"})
-        text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(
-            index=False, lineterminator="\n"
-        )
+        text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(index=False, lineterminator="\n")
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -155,7 +149,7 @@ class StudyReport:
     def __str__(self) -> str:
         from tabulate import tabulate
 
-        lines = [tabulate(self.by_experiment(), headers="keys", showindex=False, floatfmt=".4f")]
+        lines = [tabulate(self.by_experiment().to_dict("list"), headers="keys", floatfmt=".4f")]
         lines += [f"{name} was left out: {why}" for name, why in self.left_out.items()]
         return "\n".join(lines)
 
@@ -206,7 +200,7 @@ def study_report(
 def _parsed(metrics: Any) -> list[Metric]:
     """Names, metric objects and custom metric classes."""
     given = [metrics] if isinstance(metrics, str | Metric | type) else list(metrics)
-    made = [custom(one) if isinstance(one, type) and issubclass(one, CustomBase) else one for one in given]
+    made: list[Any] = [custom(one) if isinstance(one, type) and issubclass(one, CustomBase) else one for one in given]
     return spec.parse_all(made, "librec")
 
 
@@ -231,14 +225,9 @@ def _configured(
             left_out[script.name] = "it is code of the study; look at it, then use trust_scripts=True"
         else:
             label = f"{script.name}({', '.join(f'{k}={v}' for k, v in script.parameters.items())})"
-            named.append(
-                custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()"))
-            )
+            named.append(custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()")))
     if not named:
-        named = [
-            name.format(k=config.list_size)
-            for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)
-        ]
+        named = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
     if not named:
         raise SpecError("the study names no metric", hint="give metrics=['librec:ndcg_binary@10']")
     return spec.parse_all(named, "librec")

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, UserMetric
-from bridgeval.data.ranking import Ranking
 from bridgeval.errors import BadParameterError
 from bridgeval.toolkits.librec.whole import ItemFlags
 
@@ -55,8 +55,8 @@ class AverageOverlap(RerankMetric):
     librec-auto calls this rank-biased overlap (it sets p = 1); see RBO for that (Fagin, Kumar and Sivakumar 2003).
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "AverageOverlap@2", baseline={1: ["b", "a"]})["AverageOverlap@2"]
-    0.5
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "AverageOverlap@2", baseline={1: ["b", "a"]}).values
+    {'AverageOverlap@2': 0.5}
     """
 
     name = "AverageOverlap"
@@ -73,10 +73,10 @@ class AverageOverlap(RerankMetric):
 
 @dataclass(frozen=True)
 class RBO(RerankMetric):
-    """Rank-biased overlap, extrapolated: `A_D p^D + (1 - p) / p * sum_{d=1..D} A_d p^d`, A_d the overlap at depth d over d.
+    """Rank-biased overlap, extrapolated: `A_D p^D + (1 - p) / p * sum_{d=1..D} A_d p^d`, A_d = |A_d and B_d| / d.
 
-    Webber, Moffat and Zobel, "A similarity measure for indefinite rankings" (2010), equation 23, over the D = min(k, both
-    lengths) places that both lists have. Equal lists give 1.
+    Webber, Moffat and Zobel, "A similarity measure for indefinite rankings" (2010), equation 23, over the D = min(k,
+    both lengths) places that both lists have. Equal lists give 1.
 
     Attributes:
         p: the weight of depth; 0.9 puts 86 % of the weight on the first ten places.
@@ -94,9 +94,7 @@ class RBO(RerankMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.p < 1:
-            raise BadParameterError(
-                "p of RBO must lie between 0 and 1", f"{self.p}", "AverageOverlap has no weights"
-            )
+            raise BadParameterError("p of RBO must lie between 0 and 1", f"{self.p}", "AverageOverlap has no weights")
 
     def values(self, blocks: Blocks) -> Tensor:
         agreement, depth = blocks[Agreement(self.ranking)], self.depth(blocks)

@@ -98,8 +98,8 @@ class ShowingsMetric(WholeMetric):
 
 @dataclass(frozen=True)
 class ShowingEntropy(ShowingsMetric):
-    """`sum_i -p_i log2 p_i`, p_i the share of users whose first k places hold item i. These shares add up to the length of
-    the lists and not to 1, so this is not an entropy in the strict sense. LibRec: EntropyEvaluator.
+    """`sum_i -p_i log2 p_i`, p_i the share of users whose first k places hold item i. These shares add up to the
+    length of the lists and not to 1, so this is not an entropy in the strict sense. LibRec: EntropyEvaluator.
     """
 
     name = "ShowingEntropy"
@@ -217,10 +217,11 @@ class Visits:
 
 @dataclass(frozen=True)
 class AlphaIA(Metric):
-    """librec-auto's `alpha-IA.py`: items of the last user's list that were shown at least `alpha` times, over all users.
+    """librec-auto's `alpha-IA.py`: items of the last user shown at least `alpha` times, over the number of users.
 
-    It goes through the users in order, so only the last one's list enters; the last is the highest id, as numbers where all
-    ids are numbers, else as text. Kept to reproduce that package's numbers; `AlphaCoverage` is what was meant.
+    It goes through the users in order, so only the last one's list enters; the last is the highest id, as numbers
+    where all ids are numbers, else as text. Kept to reproduce that package's numbers; `AlphaCoverage` is what was
+    meant.
 
     Attributes:
         alpha: how often.
@@ -275,11 +276,7 @@ class AlphaIA(Metric):
         if not showings.users or showings.counts.ids is None:
             return Result(math.nan, users=0)
         items = (state.last.by_number if state.last.numeric else state.last.by_text)[1]
-        at = (
-            Ids.of(list(items), "item id").positions_in(showings.counts.ids)
-            if items
-            else np.zeros(0, np.int64)
-        )
+        at = Ids.of(list(items), "item id").positions_in(showings.counts.ids) if items else np.zeros(0, np.int64)
         often = int((showings.counts.values.ravel()[at[at >= 0]] >= self.alpha).sum())
         return Result(often / showings.users, users=showings.users)
 
@@ -313,9 +310,9 @@ class Exposures:
 class ScoreExposure(Metric):
     """librec-auto's `expected_exposure_metric.py` (PyPI 0.2.13): `mean over items shown of (s_i - t_i)^2`.
 
-    s_i is the mean score of item i in the lists, t_i its mean rating in the test data (0 when it has none), both scaled by the
-    range of the test ratings. Scores stand for exposure and two scales are mixed; `ExposureLoss` is the measure by rank.
-    Undefined when all ratings are equal.
+    s_i is the mean score of item i in the lists, t_i its mean rating in the test data (0 when it has none), both
+    scaled by the range of the test ratings. Scores stand for exposure and two scales are mixed; `ExposureLoss` is the
+    measure by rank. Undefined when all ratings are equal.
     """
 
     name = "ScoreExposure"

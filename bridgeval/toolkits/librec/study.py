@@ -53,9 +53,7 @@ class Experiment(Mapping[int, Fold]):
 
     def __getitem__(self, fold: int) -> Fold:
         if fold not in self._folds:
-            raise InputError(
-                f"{self.name} has no fold {fold}", f"folds {list(self._folds)}", "see the folders cv_N"
-            )
+            raise InputError(f"{self.name} has no fold {fold}", f"folds {list(self._folds)}", "see the folders cv_N")
         return self._folds[fold]
 
     def __iter__(self) -> Iterator[int]:
@@ -69,7 +67,8 @@ class Study(Mapping[str, Experiment]):
     """A study folder: experiment name -> Experiment -> Fold.
 
     `study["exp00000"][1].evaluate(metrics)` gives the Report of one experiment and fold, the same that
-    `bridgeval.evaluate(study["exp00000"][1], metrics=metrics)` gives; `study.evaluate(metrics)` gives a StudyReport of all.
+    `bridgeval.evaluate(study["exp00000"][1], metrics=metrics)` gives; `study.evaluate(metrics)` gives a StudyReport
+    of all.
 
     Args:
         path: the folder with `conf/config.xml` and `exp00000`, `exp00001`, ...

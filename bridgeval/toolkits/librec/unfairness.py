@@ -45,7 +45,7 @@ class SignedError(RowMetric):
 
 @dataclass(frozen=True)
 class MissRate(RowMetric):
-    """The share of pairs whose prediction is off by more than `tolerance`. LibRec: MPEEvaluator, "mean prediction error".
+    """The share of pairs whose prediction is off by more than `tolerance`. LibRec: MPEEvaluator.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: {"a": 3.0, "b": 5.0}}, {1: {"a": 4.0, "b": 5.0}}, "MissRate")["MissRate"]
@@ -112,8 +112,8 @@ class PredictionUnfairness(WholeMetric):
 
     For each item and group the mean score s and the mean rating t are taken, and of them e = `s - t` ("value"),
     `|s - t|` ("absolute"), `max(0, s - t)` ("over") or `max(0, t - s)` ("under") (Yao and Huang, "Beyond parity",
-    2017). As in LibRec, means are biased (a sum of c numbers is divided by c + 1), all items of the catalogue count, and
-    of a user's predictions only the first k in the order of the file are read.
+    2017). As in LibRec, means are biased (a sum of c numbers is divided by c + 1), all items of the catalogue count,
+    and of a user's predictions only the first k in the order of the file are read.
     """
 
     name = "PredictionUnfairness"
@@ -124,9 +124,7 @@ class PredictionUnfairness(WholeMetric):
     error: Literal["value", "absolute", "over", "under"] = field(default="value", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(
-            pairs=frozenset({"score"}), context=frozenset({"user features", "catalogue"})
-        )
+        return super().needs() | Needs(pairs=frozenset({"score"}), context=frozenset({"user features", "catalogue"}))
 
     def start(self) -> Showings:
         return Showings(ItemSums())

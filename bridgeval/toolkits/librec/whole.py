@@ -130,9 +130,7 @@ def column_of(table: Table, feature: str | None) -> int:
         raise BadParameterError(
             f"there is no feature {feature!r}" if feature else "it is not said which feature is protected",
             f"features {', '.join(map(str, table.labels[:10]))}",
-            f"write e.g. (protected={str(table.labels[0])!r})"
-            if table.labels
-            else "give a feature file with rows",
+            f"write e.g. (protected={str(table.labels[0])!r})" if table.labels else "give a feature file with rows",
         )
     return table.labels.index(feature)
 
