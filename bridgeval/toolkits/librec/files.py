@@ -152,7 +152,7 @@ def read_split(path: str | os.PathLike[str], *, header: bool = False) -> Triples
 
 def read_ratings(path: str | os.PathLike[str]) -> Triples:
     """The ratings a study was made from; any of tab, comma, semicolon and blank may separate."""
-    first = _bytes(path).split(b"\n", 1)[0].decode("utf-8", "replace")
+    first = _first_line(_bytes(path)).decode("utf-8", "replace")
     return _read(path, next((sign for sign in "\t;, " if sign in first), ","), False, finite=True)
 
 
@@ -170,21 +170,28 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         raise InputError(f"{os.fspath(path)} cannot be read", str(error), "check the path") from error
     data = data.removeprefix(BYTE_ORDER_MARK)
-    if not data.strip():
+    if not data or data.isspace():
         raise InputError(f"{os.fspath(path)} is empty", "no rows", "was the run finished?")
     return data
 
 
+def _first_line(data: bytes) -> bytes:
+    end = data.find(b"\n")
+    return data if end < 0 else data[:end]
+
+
 def _parsed_at_once(path: str, data: bytes, separator: str, finite: bool) -> Triples | None:
     """The rows of a regular file; None where a line has to be looked at."""
-    body = data.rstrip(b"\r\n")
-    width = body.split(b"\n", 1)[0].count(separator.encode()) + 1
+    stop = len(data)
+    while data[stop - 1] in b"\r\n":
+        stop -= 1
+    width = _first_line(data).count(separator.encode()) + 1
     if width < len(COLUMNS):
         return None
     text = pa.dictionary(pa.int32(), pa.string())
     try:
         table = pa_csv.read_csv(
-            pa.BufferReader(body),
+            pa.BufferReader(pa.py_buffer(data).slice(0, stop)),
             pa_csv.ReadOptions(column_names=[*COLUMNS, *(f"more {n}" for n in range(width - len(COLUMNS)))]),
             pa_csv.ParseOptions(delimiter=separator, quote_char=False, double_quote=False),
             pa_csv.ConvertOptions(
@@ -196,7 +203,7 @@ def _parsed_at_once(path: str, data: bytes, separator: str, finite: bool) -> Tri
         )
     except pa.ArrowInvalid:
         return None
-    if len(table) != body.count(b"\n") + 1 or table["number"].null_count:
+    if len(table) != data.count(b"\n", 0, stop) + 1 or table["number"].null_count:
         return None
     numbers = table["number"].to_numpy()
     users, items = Coded.of(table["user"]), Coded.of(table["item"])

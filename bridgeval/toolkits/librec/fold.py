@@ -21,6 +21,7 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows
 from bridgeval.data.slates import Slates
 from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.errors import MisalignedError
 from bridgeval.toolkits.librec.features import Features, read_features
 from bridgeval.toolkits.librec.files import Triples, read_ratings, read_result, read_split
 
@@ -53,6 +54,8 @@ class Fold:
         order: "given" ranks by the order of the file, "score" sorts each user's rows, stably.
         header: whether result and test files start with a header.
         finite: False goes on where scores are NaN or infinite; they are not used then.
+        strict: predicted ratings must be of exactly the pairs of the test file; without it, pairs that only one side
+            has are left out and counted in the notes of the result.
 
     >>> import bridgeval
     >>> report = bridgeval.evaluate(Fold(result="out-1.txt", test="test.txt"), metrics="librec:ndcg_binary@10")
@@ -71,6 +74,7 @@ class Fold:
     order: Literal["given", "score"] = "given"
     header: bool = False
     finite: bool = True
+    strict: bool = False
 
     def evaluate(self, metrics: str | Metric | Iterable[str | Metric], **options: Any) -> Report:
         """A Report; `options` are those of `bridgeval.evaluate`."""
@@ -113,6 +117,23 @@ class FoldSource:
     def run(self, plan: Plan, how: Execution) -> States:
         reading = Reading(self.fold, plan.needs, self.given)
         return fold(plan, reading.slates(), reading.context, how)
+
+
+def check_same_pairs(result: Triples, test: Triples) -> None:
+    """Raises unless both files have the same (user, item) pairs, in whatever order."""
+    users, owners = encode([result.users.ids, test.users.ids], "user ids")
+    items, codes = encode([result.items.ids, test.items.ids], "item ids")
+    predicted, known = (user.astype(np.int64) * len(items) + item for user, item in zip(owners, codes, strict=True))
+    extra, missing = np.setdiff1d(predicted, known), np.setdiff1d(known, predicted)
+    if len(extra) or len(missing):
+        pair = [*extra[:1], *missing[:1]][0]
+        user, item = users.take(np.array([pair // len(items)])), items.take(np.array([pair % len(items)]))
+        raise MisalignedError(
+            f"{result.path} does not predict the pairs of {test.path}",
+            f"{len(extra)} prediction(s) for other pairs and {len(missing)} pair(s) without one, "
+            f"e.g. user {user.tolist()[0]!r} and item {item.tolist()[0]!r}",
+            "strict=False leaves these out and counts them",
+        )
 
 
 class Reading:
@@ -168,6 +189,8 @@ class Reading:
             "item_features": self._table(asked({"item features", "trained_features"})),
         }
         given = {name: value for name, value in self._given.items() if value is not None}
+        if self._files.strict and not self._files.ranking:
+            check_same_pairs(self.result, self.test)
         return Inputs.of(self.result.as_rows("score"), self.test.as_rows("gain"), **{**read, **given})
 
     @cached_property

@@ -59,7 +59,7 @@ class StatisticalParity(StrictMetric):
         table = "feature_rows" if self.any_row else "features"
         flags = blocks[ItemFlags(self.protected, self.ranking, table)][:, : self.k]
         listed = blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
-        return torch.where(listed > 0, 2 * flags.sum(1) / listed.clamp(min=1) - 1, torch.nan)
+        return torch.where(listed > 0, (2 * flags.sum(1) - listed) / listed.clamp(min=1), torch.nan)
 
 
 @dataclass(frozen=True)

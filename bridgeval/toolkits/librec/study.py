@@ -74,6 +74,7 @@ class Study(Mapping[str, Experiment]):
         path: the folder with `conf/config.xml` and `exp00000`, `exp00001`, ...
         config: another configuration file, relative to the folder.
         order: "given" takes the order of the result files as the ranking; "score" sorts each user's rows, stably.
+        strict: predicted ratings must be of exactly the pairs of the test files.
 
     >>> Study("no/such/study")
     Traceback (most recent call last):
@@ -86,6 +87,7 @@ class Study(Mapping[str, Experiment]):
         *,
         config: str = CONFIG,
         order: Literal["given", "score"] = "given",
+        strict: bool = False,
     ) -> None:
         self.folder = Path(path)
         if not (self.folder / config).is_file():
@@ -96,6 +98,7 @@ class Study(Mapping[str, Experiment]):
             )
         self.config = read_config(self.folder / config)
         self.order = order
+        self.strict = strict
         self._experiments = {
             folder.name: Experiment(folder, own, self._folds(folder, own))
             for folder in self._experiment_folders()
@@ -181,6 +184,7 @@ class Study(Mapping[str, Experiment]):
             _existing(data / self.config.user_features) if self.config.user_features else None,
             config.ranking,
             self.order,
+            strict=self.strict,
         )
 
 
