@@ -59,7 +59,7 @@ def evaluate(
         item_features: item -> labels.
         prev_scores: the logging policy's scores by (user, item) or by item, for counterfactual metrics.
         baseline: another system's recommendations, for unexpectedness.
-        users: the users that count under users="given".
+        users: the users that count under users="given", and all there are under users="known".
         loader: a loader or its name, where several fit.
         columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.

@@ -35,6 +35,7 @@ BUILTIN = (
     "bridgeval.toolkits.librec",
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
+    "bridgeval.toolkits.warprec",
 )
 
 

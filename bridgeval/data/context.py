@@ -47,6 +47,7 @@ class Context:
         users: tables by user: `groups`.
         history_users: users of the history.
         history_pairs: distinct (user, item) pairs of the history.
+        known_users: all users there are: those given as such, else those of the history.
     """
 
     catalogue: Ids | None = None
@@ -54,3 +55,4 @@ class Context:
     users: Mapping[str, Table] = field(default_factory=dict)
     history_users: int = 0
     history_pairs: int = 0
+    known_users: int = 0

@@ -79,7 +79,7 @@ def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution)
         lookup = Lookup(context, slates, how.device)
 
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
-            return plan.update(Blocks(batch, lookup, depth)), len(batch)
+            return plan.update(Blocks(batch, lookup, depth, plan.needs.cutoff)), len(batch)
 
         for partial, users in in_order(answer, batches(slates, how.device, how.batch_size, workers), workers):
             states = plan.merge(states, partial)

@@ -50,7 +50,7 @@ class Moments:
         if not len(values):
             return Moments(undefined=lost)
         mean = float(values.mean())
-        squares = float(np.square(values - mean).sum())
+        squares = float(np.square(values - mean).sum()) if math.isfinite(mean) else math.nan
         return Moments(len(values), mean, squares, lost)
 
     def merge(self, other: Moments) -> Moments:
@@ -60,6 +60,8 @@ class Moments:
             return Moments(full.count, full.mean, full.squares, undefined)
         count = self.count + other.count
         gap = other.mean - self.mean
+        if not math.isfinite(gap):
+            return Moments(count, self.mean + other.mean, math.nan, undefined)
         mean = self.mean + gap * other.count / count
         squares = self.squares + other.squares + gap * gap * self.count * other.count / count
         return Moments(count, mean, squares, undefined)
@@ -135,3 +137,34 @@ class ItemSums:
             return {"ids": None, "values": self.values}
         kept = np.flatnonzero(self.values.reshape(len(self.ids), -1).any(axis=1))
         return {"ids": self.ids.take(kept), "values": self.values[kept]}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a metric over everyone's lists adds up.
+
+    Attributes:
+        sums: named numbers or arrays.
+        items: numbers by item.
+        facts: what holds for all the data and `compute` has to know, e.g. the size of the catalogue.
+
+    >>> Tally(Sums({"users": 2}), facts={"catalogue": 9}).merge(Tally(Sums({"users": 1}))).sums["users"]
+    3
+    """
+
+    sums: Sums = field(default_factory=Sums)
+    items: ItemSums = field(default_factory=ItemSums)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def merge(self, other: Tally) -> Tally:
+        return Tally(self.sums.merge(other.sums), self.items.merge(other.items), {**self.facts, **other.facts})
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The states of a metric that is made of several."""
+
+    parts: tuple[Any, ...]
+
+    def merge(self, other: Joint) -> Joint:
+        return Joint(tuple(one.merge(two) for one, two in zip(self.parts, other.parts, strict=True)))
