@@ -19,7 +19,6 @@ from bridgeval.metrics.accuracy import (
 )
 from bridgeval.metrics.auc import AUC, GAUC, LAUC
 from bridgeval.metrics.bias import ACLT, APLT, ARP, PopREO, PopRSP
-from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
 from bridgeval.metrics.counterfactual import (
     IPS,
     NCISMAP,
@@ -30,6 +29,7 @@ from bridgeval.metrics.counterfactual import (
     NCISPrecision,
     NCISRecall,
 )
+from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
 from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
 from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
 from bridgeval.metrics.fairness import REO, RSP, BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
@@ -64,7 +64,6 @@ __all__ = [
     "BiasDisparityBS",
     "EucDistance",
     "Gini",
-    "HitRate",
     "HitRate",
     "Hypervolume",
     "ItemCoverage",

@@ -28,6 +28,13 @@ class Features:
     values: Table
     rows: Table
 
+    @property
+    def groups(self) -> Table:
+        """By id, the last feature with the value 1: its column from 1, 0 for none."""
+        columns = np.arange(1, len(self.values.labels) + 1)
+        last = ((self.values.values == 1) * columns).max(axis=1, initial=0)
+        return Table(self.values.ids, last, self.values.labels)
+
     def of_known(self, known: Ids) -> Features:
         """Without ids that are not known, and without features that only those have; as LibRec reads the file."""
         kept = np.flatnonzero(self.values.ids.positions_in(known) >= 0)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,11 +30,12 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
-OF_TRAINING = frozenset({"seen", "catalogue", "item popularity", "users of the history"})
-OF_RATINGS = frozenset({"catalogue", "item internal_id", "item rated_share", "item rated_by_tested"})
+# File -> the needs that it answers.
+OF_TRAINING = frozenset({"seen", "item popularity", "users of the history", "history lists"})
+OF_RATINGS = frozenset({"catalogue", "item internal_id"})
 OF_ORIGINAL = frozenset({"baseline_rank", "users of the baseline"})
 OF_ITEM_FEATURES = frozenset({"item features", "item feature_rows"})
-OF_USER_FEATURES = frozenset({"user features"})
+OF_USER_FEATURES = frozenset({"user groups", "user features"})
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,6 @@ class FoldSource:
             offers |= OF_ORIGINAL
         if files.item_features is not None:
             offers |= OF_ITEM_FEATURES
-            offers |= {"trained_features"} if files.train is not None else set()
         if files.user_features is not None:
             offers |= OF_USER_FEATURES
         return frozenset(offers) | offers_of({}, **self.given)
@@ -143,7 +142,7 @@ class Reading:
         self._files = files
         self._needs = needs
         self._given = given
-        self._asked = needs.pairs | needs.optional | needs.context | needs.users
+        self._asked = needs.pairs | needs.optional | needs.context | needs.users | needs.lists
 
     @cached_property
     def result(self) -> Triples:
@@ -179,56 +178,50 @@ class Reading:
         return features.of_known(known)
 
     @cached_property
+    def user_features(self) -> Features:
+        assert self._files.user_features is not None
+        return read_features(self._files.user_features)
+
+    @cached_property
     def inputs(self) -> Inputs:
-        asked = self._asks
-        trained = asked(OF_TRAINING | {"item rated_share", "trained_features"})
+        asks, files = self._asks, self._files
+        trained = files.train is not None
         read: dict[str, Any] = {
-            "history": self._rows(self.train) if trained else None,
-            "baseline": self._original() if asked(OF_ORIGINAL) else None,
-            "catalogue": Ids(self.items) if self._files.train is not None and asked(OF_RATINGS) else None,
-            "item_features": self._table(asked({"item features", "trained_features"})),
+            "history": self._history() if trained and asks(OF_TRAINING | {"all users"}) else None,
+            "baseline": self._original() if asks(OF_ORIGINAL) else None,
+            "catalogue": Ids(self.items) if trained and asks(OF_RATINGS) else None,
+            "item_features": self.item_features.values if files.item_features and asks(OF_ITEM_FEATURES) else None,
+            "user_groups": self.user_features.groups if files.user_features and asks(OF_USER_FEATURES) else None,
+            "users": self._known_users() if trained and asks({"all users"}) else None,
         }
         given = {name: value for name, value in self._given.items() if value is not None}
-        if self._files.strict and not self._files.ranking:
+        if files.strict and not files.ranking:
             check_same_pairs(self.result, self.test)
         return Inputs.of(self.result.as_rows("score"), self.test.as_rows("gain"), **{**read, **given})
 
     @cached_property
     def context(self) -> Context:
         context = self.inputs.context
-        made: dict[str, Callable[[], Table]] = {
-            "feature_rows": lambda: self.item_features.rows,
-            "internal_id": self._internal_ids,
-            "rated_share": self._rated_shares,
-            "rated_by_tested": self._rated_by_tested,
-        }
-        items = {name: make() for name, make in made.items() if f"item {name}" in self._asked}
-        users = dict(context.users)
-        if self._asks(OF_USER_FEATURES) and self._files.user_features is not None:
-            users["features"] = read_features(self._files.user_features).values
-        return replace(context, items={**context.items, **items}, users=users)
+        items, users = dict(context.items), dict(context.users)
+        if "item feature_rows" in self._asked and self._files.item_features is not None:
+            items["feature_rows"] = self.item_features.rows
+        if "item internal_id" in self._asked and self._files.train is not None:
+            items["internal_id"] = self._internal_ids()
+        if "user features" in self._asked and self._files.user_features is not None:
+            users["features"] = self.user_features.values
+        return replace(context, items=items, users=users)
 
     def slates(self) -> Iterator[Slates]:
-        for slates in self.inputs.slates(self._needs):
-            if "trained_features" in self._asked:
-                slates = replace(
-                    slates,
-                    user_columns={
-                        **slates.user_columns,
-                        "trained_features": self._trained_features(slates.users),
-                    },
-                )
-            yield slates
+        return self.inputs.slates(self._needs)
 
     def _asks(self, names: frozenset[str] | set[str]) -> bool:
         return bool(self._asked & names)
 
-    def _table(self, wanted: bool) -> Table | None:
-        return self.item_features.values if wanted and self._files.item_features is not None else None
+    def _history(self) -> Rows | None:
+        return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)
 
-    @staticmethod
-    def _rows(triples: Triples | None) -> Rows | None:
-        return None if triples is None else Rows(triples.users.ids, triples.items.ids)
+    def _known_users(self) -> Ids:
+        return Ids(pc.unique(pa.concat_arrays([rows.users.names for rows in (*self.ratings, self.result, self.test)])))
 
     def _original(self) -> Rows | None:
         if self._files.original is None:
@@ -240,33 +233,3 @@ class Reading:
         """The number of each item in LibRec: its place in the order of first appearance, from 0."""
         order = pc.sort_indices(self.items)
         return Table(Ids(self.items.take(order)), order.to_numpy().astype(np.int64), default=-1)
-
-    def _rated_shares(self) -> Table:
-        """Ratings of each item in training and test data, over all users."""
-        names, counts = self._counted([rows for rows in (self.train, self.test) if rows is not None])
-        users = pc.unique(pa.concat_arrays([rows.users.names for rows in self.ratings]))
-        return Table(names, counts / len(users))
-
-    def _rated_by_tested(self) -> Table:
-        """1 for each item that a user with test rows has in the training or the test data."""
-        known = [self.test]
-        if self.train is not None:
-            tested = Ids(self.train.users.names).positions_in(encode([Ids(self.test.users.names)])[0]) >= 0
-            known.append(self.train.take(np.flatnonzero(tested[self.train.users.codes])))
-        names, counts = self._counted(known)
-        return Table(names, (counts > 0).astype(np.float64))
-
-    @staticmethod
-    def _counted(parts: list[Triples]) -> tuple[Ids, npt.NDArray[np.int64]]:
-        names, codes = encode([part.items.ids for part in parts], "item ids")
-        return names, np.bincount(np.concatenate(codes), minlength=len(names))
-
-    def _trained_features(self, users: Ids) -> npt.NDArray[np.float64]:
-        """`[U, F + 1]`: a user's training items that have each feature with the value 1; last, how many there are."""
-        assert self.train is not None
-        features = self.item_features.values
-        flags = (features.aligned(self.train.items.ids) == 1).astype(np.float64)
-        flags = np.column_stack([flags, np.ones(len(flags))])
-        owner = self.train.users.ids.positions_in(users)
-        owner, flags = owner[owner >= 0], flags[owner >= 0]
-        return np.column_stack([np.bincount(owner, column, minlength=len(users)) for column in flags.T])

@@ -12,7 +12,7 @@ from dataclasses import fields
 
 from bridgeval.convention import Convention, Entry, entry
 from bridgeval.errors import UnknownMetricError
-from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, HitRate, Precision, Recall, nDCG
+from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, Gini, HitRate, Precision, Recall, nDCG
 from bridgeval.toolkits.librec.config import Config, Feature, Script
 from bridgeval.toolkits.librec.parity import (
     Miscalibration,
@@ -36,13 +36,12 @@ from bridgeval.toolkits.librec.spread import (
     RatedCoverage,
     ScoreExposure,
     ShowingEntropy,
-    ShowingGini,
 )
 from bridgeval.toolkits.librec.unfairness import MissRate, PredictionUnfairness, ScoreParity, SignedError
 
 # Lists are ranked by the order of the file, and every test row is relevant, whatever its rating.
-LISTS = {"order": "given", "above": None}
-USERS = {**LISTS, "truth_duplicates": "first"}
+USERS = {"order": "given", "above": None, "truth_duplicates": "first"}
+EVERYONE = {**USERS, "users": "known"}
 
 # Short name in the configuration -> name in the log, and what it is.
 JAVA: dict[str, tuple[str, Entry]] = {
@@ -55,10 +54,10 @@ JAVA: dict[str, tuple[str, Entry]] = {
     "arhr": ("AverageReciprocalHitRankEvaluator", entry(OneItemReciprocalRank, **USERS)),
     "auc": ("AUCEvaluator", entry(SetOrderAUC, **USERS)),
     "hitrate": ("HitRateEvaluator", entry(HitRate, **USERS)),
-    "novelty": ("NoveltyEvaluator", entry(ListInformation, **USERS)),
-    "entropy": ("EntropyEvaluator", entry(ShowingEntropy, **LISTS)),
-    "giniindex": ("GiniIndexEvaluator", entry(ShowingGini, **LISTS)),
-    "icov": ("ItemCoverageEvaluator", entry(RatedCoverage, **LISTS)),
+    "novelty": ("NoveltyEvaluator", entry(ListInformation, **EVERYONE)),
+    "entropy": ("EntropyEvaluator", entry(ShowingEntropy, **EVERYONE)),
+    "giniindex": ("GiniIndexEvaluator", entry(Gini, **USERS)),
+    "icov": ("ItemCoverageEvaluator", entry(RatedCoverage, **USERS)),
     "rmse": ("RMSEEvaluator", entry(RMSE, **USERS)),
     "mse": ("MSEEvaluator", entry(MSE, **USERS)),
     "mae": ("MAEEvaluator", entry(MAE, **USERS)),
@@ -67,18 +66,18 @@ JAVA: dict[str, tuple[str, Entry]] = {
         "PStatisticalParityEvaluator",
         entry(StatisticalParity, **{**USERS, "users": "relevant", "undefined": "spoil"}),
     ),
-    "ppr": ("PPercentRuleEvaluator", entry(PercentRule, **LISTS)),
-    "dppf": ("DiscountedProportionalPFairnessEvaluator", entry(ProportionalFairness, **LISTS)),
-    "dpcf": ("DiscountedProportionalCFairnessEvaluator", entry(ProportionalFairness, side="user", **LISTS)),
-    "csp": ("CStatisticalParityEvaluator", entry(PrecisionParity, **LISTS)),
+    "ppr": ("PPercentRuleEvaluator", entry(PercentRule, **USERS)),
+    "dppf": ("DiscountedProportionalPFairnessEvaluator", entry(ProportionalFairness, **USERS)),
+    "dpcf": ("DiscountedProportionalCFairnessEvaluator", entry(ProportionalFairness, side="user", **USERS)),
+    "csp": ("CStatisticalParityEvaluator", entry(PrecisionParity, **USERS)),
     "miscalib": ("MiscalibrationEvaluator", entry(Miscalibration, undefined="spoil", **USERS)),
-    "nonpar": ("NonParityUnfairnessEvaluator", entry(ScoreParity, **LISTS)),
-    "valunfairness": ("ValueUnfairnessEvaluator", entry(PredictionUnfairness, error="value", **LISTS)),
-    "absunfairness": ("AbsoluteUnfairnessEvaluator", entry(PredictionUnfairness, error="absolute", **LISTS)),
-    "overestimate": ("OverestimationUnfairnessEvaluator", entry(PredictionUnfairness, error="over", **LISTS)),
+    "nonpar": ("NonParityUnfairnessEvaluator", entry(ScoreParity, **USERS)),
+    "valunfairness": ("ValueUnfairnessEvaluator", entry(PredictionUnfairness, error="value", **USERS)),
+    "absunfairness": ("AbsoluteUnfairnessEvaluator", entry(PredictionUnfairness, error="absolute", **USERS)),
+    "overestimate": ("OverestimationUnfairnessEvaluator", entry(PredictionUnfairness, error="over", **USERS)),
     "underestimate": (
         "UnderestimationUnfairnessEvaluator",
-        entry(PredictionUnfairness, error="under", **LISTS),
+        entry(PredictionUnfairness, error="under", **USERS),
     ),
 }
 
@@ -94,7 +93,7 @@ PYTHON: dict[str, Entry] = {
     "psp_head": entry(StatisticalParity, any_row=True, **USERS),
     "alpha_ia": entry(AlphaIA, order="given"),
     "alpha_ia_pypi": entry(AlphaIA, order="given", users="relevant"),
-    "alpha_coverage": entry(AlphaCoverage, **LISTS),
+    "alpha_coverage": entry(AlphaCoverage, **USERS),
     "kendall_tau": entry(KendallTau, **USERS),
     "average_overlap": entry(AverageOverlap, **USERS),
     "rbo": entry(RBO, **USERS),
@@ -132,7 +131,6 @@ METRICS = (
     ScoreParity,
     SetOrderAUC,
     ShowingEntropy,
-    ShowingGini,
     SignedError,
     StatisticalParity,
     TestOrderNDCG,

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, HitCounts, Hits, Ranked, ShownCount, Users, at_cutoff
-from bridgeval.engine.state import Sums
+from bridgeval.engine.blocks import Blocks, HitCount, Hits, Ranked, ShownCount, Users, by_item
+from bridgeval.engine.metric import TotalMetric
+from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import discounts
-from bridgeval.toolkits.librec.whole import (
-    ItemFlags,
-    StrictMetric,
-    WholeMetric,
-    column_of,
-    user_features,
-)
+from bridgeval.toolkits.librec.protected import ItemFlags, StrictMetric, column_of, has_feature
+
+ITEM_SIDE = Needs(context=frozenset({"item features"}))
+USER_SIDE = Needs(context=frozenset({"user groups"}), optional=frozenset({"user features"}))
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class StatisticalParity(StrictMetric):
     Undefined for users who were shown nothing. librec-auto: `psp.py`; LibRec: PStatisticalParityEvaluator.
 
     Attributes:
-        protected: the feature; None where there is only one.
+        protected: the feature; None takes the first.
         any_row: an item is protected by any row of the feature file, also one with the value 0.
 
     >>> import bridgeval
@@ -52,42 +50,17 @@ class StatisticalParity(StrictMetric):
     any_row: bool = field(default=False, kw_only=True)
 
     def needs(self) -> Needs:
-        table = "item feature_rows" if self.any_row else "item features"
-        return super().needs() | Needs(context=frozenset({table}))
+        rows = frozenset({"item feature_rows"} if self.any_row else ())
+        return super().needs() | Needs(context=frozenset({"item features"}), optional=rows)
 
     def values(self, blocks: Blocks) -> Tensor:
-        table = "feature_rows" if self.any_row else "features"
-        flags = blocks[ItemFlags(self.protected, self.ranking, table)][:, : self.k]
+        flags = blocks[ItemFlags(self.protected, self.ranking, self.any_row)][:, : self.k]
         listed = blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
         return torch.where(listed > 0, (2 * flags.sum(1) - listed) / listed.clamp(min=1), torch.nan)
 
 
 @dataclass(frozen=True)
-class Shares:
-    """How much of the lists protected items fill.
-
-    Attributes:
-        filled: sum over users of the share of the list.
-        users: how many.
-        protected, items: items of the catalogue that are protected, and all of them; known to every batch alike.
-    """
-
-    filled: float = 0.0
-    users: int = 0
-    protected: int = 0
-    items: int = 0
-
-    def merge(self, other: Shares) -> Shares:
-        return Shares(
-            self.filled + other.filled,
-            self.users + other.users,
-            max(self.protected, other.protected),
-            max(self.items, other.items),
-        )
-
-
-@dataclass(frozen=True)
-class PercentRule(WholeMetric):
+class PercentRule(TotalMetric):
     """The smaller of a / b and b / a: a the part of the lists that a protected item fills on average, b another item.
 
     Each list's first k places are shared out, then summed over users with test rows; the sums are divided by the number
@@ -103,33 +76,31 @@ class PercentRule(WholeMetric):
     name = "PercentRule"
     family = "fairness"
 
+    users: Users = field(default="relevant", kw_only=True)
     protected: str | None = field(default=None, kw_only=True)
 
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"item features", "catalogue"}))
 
-    def start(self) -> Shares:
-        return Shares()
+    def update(self, blocks: Blocks) -> Tally:
+        flags = blocks[ItemFlags(self.protected, self.ranking)][:, : self.k]
+        listed = blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
+        filled = (flags.sum(1) / listed)[self.counted(blocks)]
+        table, catalogue = blocks.context.items["features"], blocks.lookup.catalogue
+        protected = int((table.aligned(catalogue)[:, column_of(table, self.protected)] == 1).sum())
+        facts = {"protected": protected, "others": len(catalogue) - protected}
+        return Tally(Sums({"filled": float(filled.sum()), "users": len(filled)}), facts=facts)
 
-    def update(self, blocks: Blocks) -> Shares:
-        parity = StatisticalParity(self.k, protected=self.protected, order=self.order)
-        filled = (parity.values(blocks)[self.tested(blocks)] + 1) / 2
-        table, catalogue = blocks.context.items["features"], blocks.context.catalogue
-        assert catalogue is not None
-        flags = table.aligned(catalogue)[:, column_of(table, self.protected)] == 1
-        return Shares(float(filled.sum()), len(filled), int(flags.sum()), len(flags))
-
-    def compute(self, state: Shares) -> Result:
-        if not state.users or not 0 < state.protected < state.items:
-            return Result(math.nan, users=state.users)
-        a = state.filled / state.protected
-        b = (state.users - state.filled) / (state.items - state.protected)
-        ratio = math.nan if math.isnan(a) else min(a, b) / max(a, b)
-        return Result(ratio, users=state.users)
+    def compute(self, state: Tally) -> Result:
+        users, filled = state.sums["users"], state.sums["filled"]
+        if not users or math.isnan(filled) or not all(state.facts.values()):
+            return Result(math.nan, users=users)
+        a, b = filled / state.facts["protected"], (users - filled) / state.facts["others"]
+        return Result(min(a, b) / max(a, b), users=users)
 
 
 @dataclass(frozen=True)
-class ProportionalFairness(WholeMetric):
+class ProportionalFairness(TotalMetric):
     """`log2(p / (p + q)) + log2(q / (p + q))`: p and q the discounted gain that protected and others earn by hits.
 
     A hit at place j earns `1 / log2(j + 1)`; a group that earned nothing is given `1 / log2(k + 1)`. The maximum of
@@ -137,7 +108,7 @@ class ProportionalFairness(WholeMetric):
     for items, DiscountedProportionalCFairnessEvaluator for users.
 
     Attributes:
-        protected: the feature; None where there is only one.
+        protected: the feature; None takes the first.
         side: whose feature it is, of the "item" or of the "user".
 
     >>> import bridgeval
@@ -150,38 +121,36 @@ class ProportionalFairness(WholeMetric):
     name = "ProportionalFairness"
     family = "fairness"
 
+    users: Users = field(default="relevant", kw_only=True)
     protected: str | None = field(default=None, kw_only=True)
     side: Literal["item", "user"] = field(default="item", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({f"{self.side} features"}))
+        return super().needs() | (ITEM_SIDE if self.side == "item" else USER_SIDE)
 
-    def start(self) -> Sums:
-        return Sums()
-
-    def update(self, blocks: Blocks) -> Sums:
+    def update(self, blocks: Blocks) -> Tally:
         hits = blocks[Hits(self.ranking, self.relevance)][:, : self.k]
         gains = hits * discounts("log2", hits.shape[1], blocks.device)
-        members = self._members(blocks)
+        members, counted = self._members(blocks), self.counted(blocks)
+        gains = gains * counted[:, None]
         earned = {"protected": float((gains * members).sum()), "other": float((gains * ~members).sum())}
-        return Sums({**earned, "users": int(self.tested(blocks).sum())})
+        return Tally(Sums({**earned, "users": int(counted.sum())}))
 
     def _members(self, blocks: Blocks) -> Tensor:
         if self.side == "item":
             return blocks[ItemFlags(self.protected, self.ranking)][:, : self.k]
-        column = column_of(blocks.context.users["features"], self.protected)
-        return user_features(blocks)[:, column, None]
+        return has_feature(blocks, self.protected)[:, None]
 
-    def compute(self, state: Any) -> Result:
-        if not state["users"]:
+    def compute(self, state: Tally) -> Result:
+        if not state.sums["users"]:
             return Result(math.nan, users=0)
         floor = 1 / math.log2(self.k + 1)
-        earned = [state["protected"] or floor, state["other"] or floor]
-        return Result(sum(math.log2(one / sum(earned)) for one in earned), users=state["users"])
+        earned = [state.sums["protected"] or floor, state.sums["other"] or floor]
+        return Result(sum(math.log2(one / sum(earned)) for one in earned), users=state.sums["users"])
 
 
 @dataclass(frozen=True)
-class PrecisionParity(WholeMetric):
+class PrecisionParity(TotalMetric):
     """Mean precision at k of protected users minus that of the others; with one group only, plus or minus its mean.
 
     Users without a relevant row do not count. LibRec: CStatisticalParityEvaluator.
@@ -191,32 +160,25 @@ class PrecisionParity(WholeMetric):
     family = "fairness"
     higher_is_better = None
 
+    users: Users = field(default="relevant", kw_only=True)
     protected: str | None = field(default=None, kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"user features"}))
+        return super().needs() | USER_SIDE
 
-    def start(self) -> Sums:
-        return Sums()
+    def update(self, blocks: Blocks) -> Tally:
+        precision = blocks[HitCount(self.k, self.ranking, self.relevance)].double() / self.k
+        flags, counted = has_feature(blocks, self.protected), self.counted(blocks)
+        sums = {}
+        for name, group in (("protected", flags & counted), ("other", ~flags & counted)):
+            sums[f"{name} precision"] = float(precision[group].sum())
+            sums[f"{name} users"] = int(group.sum())
+        return Tally(Sums(sums))
 
-    def update(self, blocks: Blocks) -> Sums:
-        precision = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double() / self.k
-        column = column_of(blocks.context.users["features"], self.protected)
-        flags, tested = user_features(blocks)[:, column], self.tested(blocks)
-        return Sums(
-            {
-                f"{name} {what}": float(number[group & tested].sum())
-                for name, group in (("protected", flags), ("other", ~flags))
-                for what, number in (("precision", precision), ("users", torch.ones_like(precision)))
-            }
-        )
-
-    def compute(self, state: Any) -> Result:
-        users = int(state["protected users"] + state["other users"])
-        means = [
-            state[f"{name} precision"] / state[f"{name} users"] if state[f"{name} users"] else 0.0
-            for name in ("protected", "other")
-        ]
+    def compute(self, state: Tally) -> Result:
+        sums = state.sums
+        users = sums["protected users"] + sums["other users"]
+        means = [sums[f"{name} precision"] / max(sums[f"{name} users"], 1) for name in ("protected", "other")]
         return Result(means[0] - means[1] if users else math.nan, users=users)
 
 
@@ -234,18 +196,17 @@ class Miscalibration(StrictMetric):
     higher_is_better = False
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(pairs=frozenset({"trained_features"}), context=frozenset({"item features"}))
+        return super().needs() | ITEM_SIDE | Needs(lists=frozenset({"history lists"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        lists = blocks[Ranked(self.ranking)]
-        items, valid = lists.items[:, : self.k].long(), lists.valid[:, : self.k]
-        table = blocks.lookup.items("features")
-        listed = valid.sum(1).double()
-        trained = blocks.batch.user_column("trained_features")
+        lists, history = blocks[Ranked(self.ranking)], blocks.batch.history
+        items, valid = lists.items[:, : self.k], lists.valid[:, : self.k]
+        table = blocks.lookup.items("features") == 1
+        listed, known = valid.sum(1).double(), history.valid.sum(1).double()
         total = torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
         for feature in range(table.shape[1]):
-            p = ((table[:, feature] == 1)[items] & valid).sum(1) / listed
-            q = trained[:, feature] / trained[:, -1]
+            p = (by_item(table[:, feature], items) & valid).sum(1) / listed
+            q = (by_item(table[:, feature], history.items) & history.valid).sum(1) / known
             total += torch.where(p == 0, 0.0, p * torch.log2(p / (0.99 * q + 0.01 * p)))
         # Without a list or training rows there are no shares at all, however the features fall.
-        return total.masked_fill((listed == 0) | (trained[:, -1] == 0), torch.nan)
+        return total.masked_fill((listed == 0) | (known == 0), torch.nan)

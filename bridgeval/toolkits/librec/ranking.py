@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, Hits, Matches, Ranked, Relevant, RelevantCount, ShownCount
+from bridgeval.engine.blocks import Blocks, Hits, Matches, Ranked, Relevant, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import TopKMetric, UserMetric
-from bridgeval.errors import BadParameterError, NeedError
+from bridgeval.errors import BadParameterError
 from bridgeval.metrics.accuracy import discounts
+from bridgeval.toolkits.librec.protected import item_numbers
 
 SMALLEST_TABLE = 16
 
@@ -84,13 +85,13 @@ class OneItemReciprocalRank(TopKMetric):
     family = "accuracy"
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item internal_id"}))
+        return super().needs() | Needs(context=frozenset({"catalogue"}), optional=frozenset({"item internal_id"}))
 
     def values(self, blocks: Blocks) -> Tensor:
         relevant, shown = blocks[Relevant(self.relevance)], blocks[Ranked(self.ranking)]
         if not relevant.items.shape[1] or not shown.items.shape[1]:
             return torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
-        ids = blocks.lookup.items("internal_id")[relevant.items.long()]
+        ids = by_item(item_numbers(blocks), relevant.items)
         first = ids.masked_fill(~relevant.valid, torch.iinfo(ids.dtype).max).argmin(1, keepdim=True)
         hit = (shown.items == relevant.items.gather(1, first))[:, : self.k] & shown.valid[:, : self.k]
         return (hit / blocks.ranks[: hit.shape[1]]).sum(1)
@@ -110,19 +111,18 @@ class SetOrderAUC(TopKMetric):
     family = "accuracy"
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(pairs=frozenset({"seen"}), context=frozenset({"catalogue", "item internal_id"}))
+        return super().needs() | Needs(
+            pairs=frozenset({"seen"}), context=frozenset({"catalogue"}), optional=frozenset({"item internal_id"})
+        )
 
     def values(self, blocks: Blocks) -> Tensor:
         relevant = blocks[Relevant(self.relevance)]
-        catalogue = blocks.context.catalogue
-        if catalogue is None:
-            raise NeedError("SetOrderAUC needs the catalogue", hint="give catalogue= or history=")
         listed = blocks[ShownCount(self.ranking)].clamp(max=self.k)
-        candidates = len(catalogue) - blocks.batch.user_column("history_count")
+        candidates = len(blocks.lookup.catalogue) - blocks.batch.user_column("history_count")
         found = self._found(blocks)
         hits = found.sum(1)
         dropped = candidates - blocks.batch.shown.lengths
-        walked = _misses_after_hits(blocks.lookup.items("internal_id")[relevant.items.long()], found, relevant.valid)
+        walked = _misses_after_hits(by_item(item_numbers(blocks), relevant.items), found, relevant.valid)
         correct = walked + hits * (dropped - (listed - hits))
         pairs = (candidates - hits) * hits
         return torch.where(pairs > 0, correct.double() / pairs.clamp(min=1), 0.5)
@@ -181,8 +181,7 @@ class ExposureLoss(UserMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         shown, hits = blocks[Ranked(self.ranking)], blocks[Hits(self.ranking, self.relevance)]
-        catalogue = blocks.context.catalogue
-        size = max(0 if catalogue is None else len(catalogue), 1)
+        size = len(blocks.lookup.catalogue)
         relevant = blocks[RelevantCount(self.relevance)].double()
         others = (size - relevant).clamp(min=0)
         g = self.patience

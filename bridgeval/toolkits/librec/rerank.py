@@ -13,7 +13,7 @@ from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError
-from bridgeval.toolkits.librec.whole import ItemFlags
+from bridgeval.toolkits.librec.protected import ItemFlags
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class ProtectedRank(UserMetric):
     """The place that a protected item of the list had in the original list: from how far down was one brought up?
 
     Attributes:
-        protected: the feature; None where there is only one.
+        protected: the feature; None takes the first.
         which: the "lowest" (largest place) of the protected items, or the "highest".
         any_row: an item is protected by any row of the feature file, also one with the value 0.
         none: users without such an item are left out ("leave_out"), or count -1 ("minus_one").
@@ -159,13 +159,15 @@ class ProtectedRank(UserMetric):
     none: Literal["leave_out", "minus_one"] = field(default="leave_out", kw_only=True)
 
     def needs(self) -> Needs:
-        table = "item feature_rows" if self.any_row else "item features"
-        return super().needs() | Needs(pairs=frozenset({"baseline_rank"}), context=frozenset({table}))
+        return super().needs() | Needs(
+            pairs=frozenset({"baseline_rank"}),
+            context=frozenset({"item features"}),
+            optional=frozenset({"item feature_rows"} if self.any_row else ()),
+        )
 
     def values(self, blocks: Blocks) -> Tensor:
         before = blocks[ShownColumn("baseline_rank", self.ranking)]
-        table = "feature_rows" if self.any_row else "features"
-        there = blocks[ItemFlags(self.protected, self.ranking, table)] & ~before.isnan()
+        there = blocks[ItemFlags(self.protected, self.ranking, self.any_row)] & ~before.isnan()
         missing = torch.nan if self.none == "leave_out" else -1.0
         if not before.shape[1]:
             return torch.full((len(blocks),), missing, dtype=torch.float64, device=blocks.device)

@@ -15,153 +15,107 @@ from torch import Tensor
 from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Order, Ranking
-from bridgeval.engine.blocks import Blocks, ItemValues, Ranked, ShownColumn
-from bridgeval.engine.metric import Metric, TopKMetric
-from bridgeval.engine.state import ItemSums
+from bridgeval.engine.blocks import Blocks, Ranked, ShownColumn, Users
+from bridgeval.engine.metric import Metric, TotalMetric
+from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.toolkits.librec.whole import Known, WholeMetric, item_state, summed_by_item
-
-KNOWN_USERS = frozenset({"users of the history"})
+from bridgeval.metrics.totals import item_counts, population
+from bridgeval.toolkits.librec.protected import item_state, summed_by_item
 
 
 @dataclass(frozen=True)
-class ListInformation(TopKMetric):
-    """The self-information of a list: `sum_j -log2(s_j)`, s_j the share of users who rated the item at place j, in the
-    training or the test data. A sum over the list, not a mean; all users count. LibRec: NoveltyEvaluator.
+class ListInformation(TotalMetric):
+    """The self-information of a list: `sum_j -log2(s_j)`, s_j the share of users who have the item at place j in the
+    history or the truth. A sum over the list, not a mean; then the mean over users.
 
-    Items that nobody rated add nothing.
+    Items that nobody has add nothing. LibRec: NoveltyEvaluator.
+
+    >>> import bridgeval
+    >>> ratings = {"history": {1: ["a"], 2: ["a"], 3: ["b"], 4: ["c"]}, "metrics": "ListInformation@2"}
+    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["c"], 3: [], 4: []}, {1: ["b"]}, **ratings)["ListInformation@2"]
+    1.0
     """
 
     name = "ListInformation"
     family = "novelty"
 
+    users: Users = field(default="known", kw_only=True)
+
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item rated_share"}), users=KNOWN_USERS)
+        return super().needs() | Needs(lists=frozenset({"history lists"}))
 
-    def counted(self, blocks: Blocks) -> Tensor:
-        return Known.of(blocks)
+    def update(self, blocks: Blocks) -> Tally:
+        counted = self.counted(blocks)
+        rated = rated_items(blocks, torch.ones_like(counted))
+        shown = item_counts(blocks, self).values
+        return Tally(Sums({"users": int(counted.sum())}), item_state(blocks, shown, rated))
 
-    def values(self, blocks: Blocks) -> Tensor:
-        shares = blocks[ItemValues("rated_share", self.ranking)][:, : self.k]
-        return torch.where(shares > 0, -torch.log2(shares.clamp(min=1e-300)), 0.0).sum(1)
-
-
-@dataclass(frozen=True)
-class Showings:
-    """How often each item was shown.
-
-    Attributes:
-        counts: by item.
-        users: users that count.
-        size: items that could have been shown, known to every batch alike.
-    """
-
-    counts: ItemSums = field(default_factory=ItemSums)
-    users: int = 0
-    size: int = 0
-
-    def merge(self, other: Showings) -> Showings:
-        return Showings(self.counts.merge(other.counts), self.users + other.users, max(self.size, other.size))
+    def compute(self, state: Tally) -> Result:
+        users = state.sums["users"]
+        if not users:
+            return Result(math.nan, users=0)
+        shown, rated = state.items.values[(state.items.values > 0).all(axis=1)].T
+        return Result(float((shown * -np.log2(rated / users)).sum() / users), users=users)
 
 
 @dataclass(frozen=True)
-class ShowingsMetric(WholeMetric):
-    """A function of how often each item is shown in the first k places."""
+class ShowingEntropy(TotalMetric):
+    """`sum_i -p_i log2 p_i`, p_i the share of users whose first k places hold item i.
 
-    family = "diversity"
+    These shares add up to the length of the lists and not to 1: `ShannonEntropy` is an entropy in the strict sense.
+    LibRec: EntropyEvaluator, over all known users.
 
-    def start(self) -> Showings:
-        return Showings()
-
-    def update(self, blocks: Blocks) -> Showings:
-        items, valid = self.shown(blocks)
-        kept = self.kept(blocks)
-        counts = item_state(blocks, summed_by_item(blocks, items, valid & kept[:, None]))
-        return Showings(counts, int(kept.sum()), self.size(blocks))
-
-    def kept(self, blocks: Blocks) -> Tensor:
-        """`[B]` bool: whose lists count; by default everybody's."""
-        return torch.ones(len(blocks), dtype=torch.bool, device=blocks.device)
-
-    def size(self, blocks: Blocks) -> int:
-        catalogue = blocks.context.catalogue
-        return 0 if catalogue is None else len(catalogue)
-
-    def compute(self, state: Showings) -> Result:
-        counts = state.counts.values.ravel()
-        return Result(self.value(counts[counts > 0], state) if state.users else math.nan)
-
-    def value(self, counts: Any, state: Showings) -> float:
-        raise NotImplementedError(f"{type(self).__name__} must define value(counts, state)")
-
-
-@dataclass(frozen=True)
-class ShowingEntropy(ShowingsMetric):
-    """`sum_i -p_i log2 p_i`, p_i the share of users whose first k places hold item i. These shares add up to the
-    length of the lists and not to 1, so this is not an entropy in the strict sense. LibRec: EntropyEvaluator.
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShowingEntropy@1")["ShowingEntropy@1"]
+    1.0
     """
 
     name = "ShowingEntropy"
+    family = "diversity"
 
-    def needs(self) -> Needs:
-        return super().needs() | Needs(users=KNOWN_USERS)
+    def update(self, blocks: Blocks) -> Tally:
+        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self))
 
-    def kept(self, blocks: Blocks) -> Tensor:
-        return Known.of(blocks)
-
-    def value(self, counts: Any, state: Showings) -> float:
-        shares = counts / state.users
-        return float(-(shares * np.log2(shares)).sum())
-
-
-@dataclass(frozen=True)
-class ShowingGini(ShowingsMetric):
-    """Gini index of how often each of the N items of the catalogue is shown:
-    `sum_i (2 i - N - 1) p_i / (N - 1)`, p_i the shares of all showings in ascending order, i from 1.
-
-    0 when all items are shown alike, 1 when a single one is. LibRec: GiniIndexEvaluator.
-    """
-
-    name = "ShowingGini"
-    higher_is_better = False
-
-    def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"catalogue"}))
-
-    def value(self, counts: Any, state: Showings) -> float:
-        size = max(state.size, len(counts))
-        if size < 2 or not len(counts):
-            return math.nan
-        shares = np.sort(counts) / counts.sum()
-        places = np.arange(size - len(counts) + 1, size + 1)
-        return float(((2 * places - size - 1) * shares).sum() / (size - 1))
+    def compute(self, state: Tally) -> Result:
+        users = state.sums["users"]
+        shares = state.items.values[state.items.values > 0] / max(users, 1)
+        return Result(float(-(shares * np.log2(shares)).sum()) if users else math.nan, users=users)
 
 
 @dataclass(frozen=True)
-class RatedCoverage(ShowingsMetric):
-    """Different items shown to users with test rows, over the different items that these users have in the training and
-    the test data. LibRec: ItemCoverageEvaluator.
+class RatedCoverage(TotalMetric):
+    """Different items shown in the first k places, over the different items these users have in history and truth.
+
+    LibRec: ItemCoverageEvaluator, over users with test rows.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a"]}, {1: ["b"]}, "RatedCoverage@1", history={1: ["c"], 2: ["d"]})["RatedCoverage@1"]
+    0.5
     """
 
     name = "RatedCoverage"
     family = "coverage"
 
+    users: Users = field(default="relevant", kw_only=True)
+
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item rated_by_tested"}))
+        return super().needs() | Needs(lists=frozenset({"history lists"}))
 
-    def kept(self, blocks: Blocks) -> Tensor:
-        return self.tested(blocks)
+    def update(self, blocks: Blocks) -> Tally:
+        rated = rated_items(blocks, self.counted(blocks))
+        shown = item_counts(blocks, self).values
+        return Tally(Sums({"users": population(blocks, self)}), item_state(blocks, shown, rated))
 
-    def size(self, blocks: Blocks) -> int:
-        return int(blocks.context.items["rated_by_tested"].values.sum())
-
-    def value(self, counts: Any, state: Showings) -> float:
-        return len(counts) / state.size if state.size else math.nan
+    def compute(self, state: Tally) -> Result:
+        if not state.sums["users"]:
+            return Result(math.nan, users=0)
+        shown, rated = (state.items.values > 0).sum(axis=0)
+        return Result(float(shown / rated) if rated else math.nan, users=state.sums["users"])
 
 
 @dataclass(frozen=True)
-class AlphaCoverage(ShowingsMetric):
+class AlphaCoverage(TotalMetric):
     """The share of the catalogue that is shown at least `alpha` times, in the first k places of all lists.
 
     What librec-auto's alpha-IA sets out to measure.
@@ -180,8 +134,21 @@ class AlphaCoverage(ShowingsMetric):
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
-    def value(self, counts: Any, state: Showings) -> float:
-        return float((counts >= self.alpha).sum() / state.size) if state.size else math.nan
+    def update(self, blocks: Blocks) -> Tally:
+        facts = {"items": len(blocks.lookup.catalogue)}
+        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, "catalogue"), facts)
+
+    def compute(self, state: Tally) -> Result:
+        items = state.facts.get("items", 0)
+        often = int((state.items.values >= self.alpha).sum())
+        return Result(often / items if items else math.nan, users=state.sums["users"])
+
+
+def rated_items(blocks: Blocks, users: Tensor) -> Floats:
+    """`[V]`: how many of some users `[B]` have each item in the history or the truth."""
+    both = (blocks.batch.history, blocks.batch.relevant)
+    counts = [summed_by_item(blocks, rows.items, rows.valid & users[:, None]) for rows in both]
+    return counts[0] + counts[1]
 
 
 @dataclass(frozen=True)
@@ -206,13 +173,14 @@ class LastList:
 
 @dataclass(frozen=True)
 class Visits:
-    """How often each item was shown, and the list of the last user."""
+    """How often each item was shown, to how many users, and the list of the last."""
 
-    showings: Showings = field(default_factory=Showings)
+    counts: ItemSums = field(default_factory=ItemSums)
+    users: int = 0
     last: LastList = field(default_factory=LastList)
 
     def merge(self, other: Visits) -> Visits:
-        return Visits(self.showings.merge(other.showings), self.last.merge(other.last))
+        return Visits(self.counts.merge(other.counts), self.users + other.users, self.last.merge(other.last))
 
 
 @dataclass(frozen=True)
@@ -252,7 +220,7 @@ class AlphaIA(Metric):
         lists = blocks[Ranked(Ranking(self.order))]
         counts = item_state(blocks, summed_by_item(blocks, lists.items, lists.valid & kept[:, None]))
         rows = np.flatnonzero(kept.cpu().numpy())
-        return Visits(Showings(counts, len(rows)), self._last(blocks, rows))
+        return Visits(counts, len(rows), self._last(blocks, rows))
 
     def _last(self, blocks: Blocks, rows: Any) -> LastList:
         if not len(rows):
@@ -272,13 +240,12 @@ class AlphaIA(Metric):
         return tuple(blocks.batch.slates.items.take(codes).tolist())
 
     def compute(self, state: Visits) -> Result:
-        showings = state.showings
-        if not showings.users or showings.counts.ids is None:
+        if not state.users or state.counts.ids is None:
             return Result(math.nan, users=0)
         items = (state.last.by_number if state.last.numeric else state.last.by_text)[1]
-        at = Ids.of(list(items), "item id").positions_in(showings.counts.ids) if items else np.zeros(0, np.int64)
-        often = int((showings.counts.values.ravel()[at[at >= 0]] >= self.alpha).sum())
-        return Result(often / showings.users, users=showings.users)
+        at = Ids.of(list(items), "item id").positions_in(state.counts.ids) if items else np.zeros(0, np.int64)
+        often = int((state.counts.values.ravel()[at[at >= 0]] >= self.alpha).sum())
+        return Result(often / state.users, users=state.users)
 
 
 def _numbers(ids: Ids) -> Any:

@@ -12,17 +12,15 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.engine.bases import RowMetric
-from bridgeval.engine.blocks import Blocks, ShownColumn
-from bridgeval.engine.state import ItemSums, Sums
+from bridgeval.engine.blocks import Blocks, Ranked, Relevant, ShownColumn, Users
+from bridgeval.engine.metric import TotalMetric
+from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.toolkits.librec.spread import Showings
-from bridgeval.toolkits.librec.whole import (
-    WholeMetric,
+from bridgeval.toolkits.librec.protected import (
     column_of,
-    in_protected_group,
     item_state,
+    last_feature_is,
     summed_by_item,
-    user_features,
 )
 
 
@@ -63,11 +61,17 @@ class MissRate(RowMetric):
 
 
 @dataclass(frozen=True)
-class ScoreParity(WholeMetric):
+class ScoreParity(TotalMetric):
     """`|mean score of protected users - mean score of the others|`, each user's mean over the first k places.
 
     LibRec counts a user with several features once for each of them in the denominators, and so does this: with one
-    feature a user, as Kamishima et al. (2011) have it, both agree. LibRec: NonParityUnfairnessEvaluator.
+    feature a user, as Kamishima et al. (2011) have it, both agree. Users without a feature count among the others, but
+    not in their denominator. LibRec: NonParityUnfairnessEvaluator.
+
+    >>> import bridgeval
+    >>> lists, groups = {1: {"a": 3.0}, 2: {"a": 1.0}}, {1: "F", 2: "M"}
+    >>> bridgeval.evaluate(lists, {1: ["a"]}, "ScoreParity@1", user_groups=groups)["ScoreParity@1"]
+    2.0
     """
 
     name = "ScoreParity"
@@ -77,85 +81,101 @@ class ScoreParity(WholeMetric):
     protected: str | None = field(default=None, kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(pairs=frozenset({"score"}), context=frozenset({"user features"}))
-
-    def start(self) -> Sums:
-        return Sums()
-
-    def update(self, blocks: Blocks) -> Sums:
-        _, valid = self.shown(blocks)
-        scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double() * valid
-        listed = valid.sum(1)
-        means = torch.where(listed > 0, scores.sum(1) / listed.clamp(min=1), 0.0)
-        group = in_protected_group(blocks, self.protected)
-        flags = user_features(blocks)[listed > 0]
-        column = column_of(blocks.context.users["features"], self.protected)
-        return Sums(
-            {
-                "protected": float(means[group].sum()),
-                "other": float(means[~group].sum()),
-                "protected users": int(flags[:, column].sum()),
-                "other users": int(flags.sum() - flags[:, column].sum()),
-            }
+        return super().needs() | Needs(
+            pairs=frozenset({"score"}),
+            context=frozenset({"user groups"}),
+            optional=frozenset({"user features"}),
         )
 
-    def compute(self, state: Any) -> Result:
-        if not state["protected users"] or not state["other users"]:
-            return Result(math.nan)
-        means = [state[name] / state[f"{name} users"] for name in ("protected", "other")]
-        return Result(abs(means[0] - means[1]), users=state["protected users"] + state["other users"])
+    def update(self, blocks: Blocks) -> Tally:
+        valid = blocks[Ranked(self.ranking)].valid[:, : self.k]
+        scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double().masked_fill(~valid, 0)
+        listed = valid.sum(1)
+        counted = self.counted(blocks) & (listed > 0)
+        means = torch.where(counted, scores.sum(1) / listed.clamp(min=1), 0.0)
+        group = last_feature_is(blocks, self.protected)
+        protected, others = self._holders(blocks, counted)
+        return Tally(
+            Sums(
+                {
+                    "protected": float(means[group].sum()),
+                    "other": float(means[~group].sum()),
+                    "protected users": protected,
+                    "other users": others,
+                }
+            )
+        )
+
+    def _holders(self, blocks: Blocks, counted: Tensor) -> tuple[int, int]:
+        """How many users have the protected feature, and how many other features users have."""
+        table = "features" if "features" in blocks.context.users else "groups"
+        column = column_of(blocks.context.users[table], self.protected)
+        values = blocks.lookup.users(table)[blocks.batch.start : blocks.batch.stop][counted]
+        if table == "groups":
+            return int((values == column + 1).sum()), int(((values > 0) & (values != column + 1)).sum())
+        return int((values[:, column] == 1).sum()), int((values == 1).sum() - (values[:, column] == 1).sum())
+
+    def compute(self, state: Tally) -> Result:
+        sums = state.sums
+        if not sums["protected users"] or not sums["other users"]:
+            return Result(math.nan, users=0)
+        means = [sums[name] / sums[f"{name} users"] for name in ("protected", "other")]
+        return Result(abs(means[0] - means[1]), users=sums["protected users"] + sums["other users"])
 
 
 @dataclass(frozen=True)
-class PredictionUnfairness(WholeMetric):
+class PredictionUnfairness(TotalMetric):
     """How differently two groups of users are predicted: `mean over items of |e(protected) - e(others)|`.
 
     For each item and group the mean score s and the mean rating t are taken, and of them e = `s - t` ("value"),
     `|s - t|` ("absolute"), `max(0, s - t)` ("over") or `max(0, t - s)` ("under") (Yao and Huang, "Beyond parity",
     2017). As in LibRec, means are biased (a sum of c numbers is divided by c + 1), all items of the catalogue count,
-    and of a user's predictions only the first k in the order of the file are read.
+    and of a user's predictions only the first k are read.
+
+    >>> import bridgeval
+    >>> groups, catalogue = {1: "F", 2: "M"}, ["a", "b"]
+    >>> lists, ratings = {1: {"a": 3.0}, 2: {"a": 1.0}}, {1: {"a": 1.0}, 2: {"a": 1.0}}
+    >>> name = "PredictionUnfairness@1"
+    >>> bridgeval.evaluate(lists, ratings, name, user_groups=groups, catalogue=catalogue)[name]
+    0.5
     """
 
     name = "PredictionUnfairness"
     family = "fairness"
     higher_is_better = False
 
+    users: Users = field(default="relevant", kw_only=True)
     protected: str | None = field(default=None, kw_only=True)
     error: Literal["value", "absolute", "over", "under"] = field(default="value", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(pairs=frozenset({"score"}), context=frozenset({"user features", "catalogue"}))
+        context = frozenset({"user groups", "catalogue"})
+        return super().needs() | Needs(pairs=frozenset({"score"}), context=context)
 
-    def start(self) -> Showings:
-        return Showings(ItemSums())
-
-    def update(self, blocks: Blocks) -> Showings:
-        items, valid = self.shown(blocks)
+    def update(self, blocks: Blocks) -> Tally:
+        shown, relevant = blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)]
+        items, valid = shown.items[:, : self.k], shown.valid[:, : self.k]
         scores = blocks[ShownColumn("score", self.ranking)][:, : self.k]
-        relevant = blocks.batch.relevant
-        group, tested = in_protected_group(blocks, self.protected), self.tested(blocks)
+        group, counted = last_feature_is(blocks, self.protected), self.counted(blocks)
         columns = []
-        for members in (group & tested, ~group & tested):
-            for what, cells, numbers in (
+        for members in (group & counted, ~group & counted):
+            for rows, cells, numbers in (
                 (items, valid, scores),
-                (relevant.items, relevant.valid, relevant.column("gain")),
+                (relevant.items, relevant.valid, relevant.gains),
             ):
                 inside = cells & members[:, None]
-                columns += [
-                    summed_by_item(blocks, what, inside, numbers),
-                    summed_by_item(blocks, what, inside),
-                ]
-        catalogue = blocks.context.catalogue
-        size = 0 if catalogue is None else len(catalogue)
-        return Showings(item_state(blocks, *columns), int(tested.sum()), size)
+                columns += [summed_by_item(blocks, rows, inside, numbers), summed_by_item(blocks, rows, inside)]
+        facts = {"items": len(blocks.lookup.catalogue)}
+        return Tally(Sums({"users": int(counted.sum())}), item_state(blocks, *columns), facts)
 
-    def compute(self, state: Showings) -> Result:
-        if not state.users or not state.size:
+    def compute(self, state: Tally) -> Result:
+        items = state.facts.get("items", 0)
+        if not state.sums["users"] or not items:
             return Result(math.nan, users=0)
-        sums, counts = state.counts.values[:, 0::2], state.counts.values[:, 1::2]
+        sums, counts = state.items.values[:, 0::2], state.items.values[:, 1::2]
         scores, ratings, other_scores, other_ratings = (sums / (counts + 1)).T
         gap = np.abs(self._error(scores - ratings) - self._error(other_scores - other_ratings))
-        return Result(float(gap.sum() / state.size), users=state.users)
+        return Result(float(gap.sum() / items), users=state.sums["users"])
 
     def _error(self, difference: Any) -> Any:
         if self.error == "absolute":

@@ -217,6 +217,11 @@ def test_gini_is_the_textbook_index_over_the_catalogue(fold, lists, catalogue):
     assert value(fold, f"librec:giniindex@{K}") == pytest.approx(expected, rel=1e-12)
 
 
+def test_without_a_name_the_first_feature_of_the_file_is_protected(fold):
+    report = fold.evaluate([f"librec:psp@{K}", f'librec:psp(protected="new")@{K}'])
+    assert len(set(report.values.values())) == 1
+
+
 def test_java_means_are_nan_when_a_user_has_no_value(fold):
     # Users without a list have no share of protected items; LibRec divides by zero there.
     assert math.isnan(value(fold, f'librec:PStatisticalParityEvaluator(protected="new")@{K}'))
@@ -226,7 +231,7 @@ def test_java_means_are_nan_when_a_user_has_no_value(fold):
 
 def name_of(own: str) -> str:
     made = LIBREC.metrics[own]
-    taken = {field for field in made.metric.__dataclass_fields__}
+    taken = set(made.metric.__dataclass_fields__)
     side = "F" if {"ScoreParity", "PrecisionParity", "PredictionUnfairness"} & {made.metric.__name__} else "new"
     side = "F" if made.parameters.get("side") == "user" else side
     call = f'(protected="{side}")' if "protected" in taken else ""
@@ -277,15 +282,13 @@ def test_test_order_gains_do_not_overflow():
 def test_parameters_and_needs_are_checked(fold):
     with pytest.raises(BadParameterError, match=r"no feature 'old!'; found: features new, old"):
         fold.evaluate('librec:psp(protected="old!")@5')
-    with pytest.raises(BadParameterError, match="not said which feature is protected"):
-        fold.evaluate("librec:psp@5")
     with pytest.raises(BadParameterError, match="p of RBO"):
         bridgeval.parse("librec:rbo(p=1)@5")
     with pytest.raises(BadParameterError, match="patience"):
         bridgeval.parse("ExposureLoss(patience=1)")
     with pytest.raises(BadParameterError, match="alpha"):
         bridgeval.parse("librec:alpha_ia(alpha=0)")
-    with pytest.raises(NeedError, match="librec:novelty@5 needs"):
+    with pytest.raises(NeedError, match="librec:novelty@5 needs history lists"):
         bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "librec:novelty@5")
 
 

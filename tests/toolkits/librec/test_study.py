@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -141,9 +142,7 @@ def test_context_given_by_the_caller_is_used_beside_the_files():
 
 def test_strict_refuses_predictions_that_do_not_fit_the_test_pairs(tmp_path):
     study = Study(GOLDENS / "rating_misaligned" / "study", strict=True)
-    folds = {name: study[name] for name in ("exp00000", "exp00001")}
-    folds = {key: fold for key, fold in {(n, f): folds[n][f] for n in folds for f in (1, 2)}.items()}
-    rating = {key: Fold(fold.result, fold.test, ranking=False, strict=True) for key, fold in folds.items()}
+    rating = {(name, number): replace(study[name][number], ranking=False) for name in study for number in study[name]}
     for key in [("exp00000", 1), ("exp00001", 1)]:
         assert rating[key].evaluate("librec:rmse")["rmse"] > 0
     with pytest.raises(MisalignedError, match=r"0 prediction\(s\) for other pairs and 4 pair\(s\) without one"):
