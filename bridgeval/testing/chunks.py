@@ -15,15 +15,18 @@ from bridgeval.data.slates import Lists, Slates
 def taken(slates: Slates, users: Sequence[int]) -> Slates:
     """Some users, in this order, with a vocabulary of their own."""
     where = np.asarray(users, dtype=np.int64)
-    shown, relevant = (_taken_lists(lists, where) for lists in (slates.shown, slates.relevant))
-    used = np.unique(np.concatenate([shown.items, relevant.items]))
+    every = {"shown": slates.shown, "relevant": slates.relevant, "history": slates.history}
+    lists = {name: _taken_lists(one, where) for name, one in every.items() if one is not None}
+    used = np.unique(np.concatenate([one.items for one in lists.values()]))
+    recoded = {
+        name: replace(one, items=np.searchsorted(used, one.items).astype(np.int32)) for name, one in lists.items()
+    }
     return replace(
         slates,
         users=slates.users.take(where),
         items=slates.items.take(used),
-        shown=replace(shown, items=np.searchsorted(used, shown.items).astype(np.int32)),
-        relevant=replace(relevant, items=np.searchsorted(used, relevant.items).astype(np.int32)),
         user_columns={name: column[where] for name, column in slates.user_columns.items()},
+        **recoded,
     )
 
 
