@@ -86,8 +86,8 @@ class Inputs:
         if self.item_features is not None:
             items["features"] = self.item_features
         users = {} if self.user_groups is None else {"groups": self.user_groups}
-        known_users = history_users if self.users is None else len(self.users)
-        return Context(catalogue, items, users, history_users, history_pairs, known_users)
+        given_users = 0 if self.users is None else len(self.users)
+        return Context(catalogue, items, users, history_users, history_pairs, given_users)
 
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""

@@ -100,7 +100,7 @@ class TailCounts(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ACLT(TopKMetric):
-    """How many items of the long tail a user's first k places hold (Abdollahpouri, Burke and Mobasher 2019, 4.2).
+    """How many items of the long tail a user's first k places hold (Abdollahpouri, Burke and Mobasher 2019).
 
     Attributes:
         pop_ratio: the head holds just more than this share of all interactions.

@@ -23,7 +23,7 @@ class Gini(TotalMetric):
     """How unequally the places of all lists are shared out among the items of the catalogue: 0 evenly, 1 all to one.
 
     With c_(1) <= ... <= c_(N) the number of lists that hold each item, 0 included:
-    `sum_j (2j - N - 1) c_(j) / (N - 1) / sum_j c_(j)` (Gunawardana and Shani 2015, 8.3.8). Shown items that the
+    `sum_j (2j - N - 1) c_(j) / (N - 1) / sum_j c_(j)` (Gunawardana and Shani 2015). Shown items that the
     catalogue lacks are left out. Undefined for a catalogue of one item and where nothing was shown.
 
     Attributes:
@@ -65,7 +65,7 @@ class ShannonEntropy(TotalMetric):
     """The entropy of the items in all lists: `-sum_i p_i ln p_i`, p_i the share of the places that hold item i.
 
     In nats: 0 when one item fills every place, ln N when N items are shown equally often (Gunawardana and Shani 2015,
-    8.3.8, there without a base). Undefined where nothing was shown.
+    there without a base). Undefined where nothing was shown.
 
     Attributes:
         among: all items "shown"; or without those that the "catalogue" lacks, as WarpRec leaves padding out.
@@ -94,7 +94,7 @@ class ShannonEntropy(TotalMetric):
 class SRecall(TopKMetric):
     """Subtopic recall: the share of the topics of a user's relevant items that the hits in the first k places touch.
 
-    Topics are the features with a value above 0 (Zhai, Cohen and Lafferty 2003, 3.1). Undefined for users whose
+    Topics are the features with a value above 0 (Zhai, Cohen and Lafferty 2003). Undefined for users whose
     relevant items have no feature at all.
 
     Attributes:

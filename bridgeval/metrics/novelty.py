@@ -84,7 +84,7 @@ class EFD(TopKMetric):
     """Expected free discovery: how surprising are the relevant items of the list?
 
     The novelty of an item is its self-information `-log2(pop / T)`, with pop the users of the history who have it and T
-    all pairs of the history (Vargas and Castells 2011, 4.2). Users count as in Precision; one without hits scores 0.
+    all pairs of the history (Vargas and Castells 2011). Users count as in Precision; one without hits scores 0.
 
     Attributes:
         gain: the weight w_j: "binary", 1 for a relevant item and 0 for others; a gain as in nDCG; "none" weighs all
@@ -129,7 +129,7 @@ class EPC(TopKMetric):
     """Expected popularity complement: how many users do not have the relevant items of the list?
 
     The novelty of an item is `1 - pop / U`, with pop the users of the history who have it and U all users of the
-    history (Vargas and Castells 2011, 4.1).
+    history (Vargas and Castells 2011).
 
     Attributes:
         gain: the weight w_j, as in EFD.

@@ -37,13 +37,25 @@ VARIANTS = [
 ]
 
 
+# Parameters without which there is no metric.
+GIVEN = {
+    "EucDistance": '(metrics=["Precision", "ARP"], utopia=[1.0, 0.0])',
+    "Hypervolume": '(metrics=["nDCG", "NumRetrieved"], nadir=[0.0, 1.0])',
+    "warprec:EucDistance": '(metric_names=["Precision", "EPC"], utopia_points=[1.0, 0.5])',
+    "warprec:Hypervolume": '(metric_names=["nDCG", "ARP"], nadir_points=[0.0, 9.0], higher_is_better=[True, False])',
+}
+
+
 def with_cutoff(name: str, metric: type[Metric]) -> str:
+    name += GIVEN.get(name, "")
     return f"{name}@5" if any(f.name == "k" for f in fields(metric)) else name
 
 
 NATIVE = [with_cutoff(name, metric) for name, metric in plugins.installed().metrics.items()]
 CONVENTIONS = [
-    f"{table.toolkit}:{name}" for table in plugins.installed().conventions.values() for name in table.metrics
+    name + GIVEN.get(name, "")
+    for table in plugins.installed().conventions.values()
+    for name in (f"{table.toolkit}:{own}" for own in table.metrics)
 ]
 
 

@@ -9,49 +9,7 @@ import pytest
 import bridgeval
 from bridgeval.errors import BadParameterError, NeedError
 from tests.metrics.test_families_by_hand import FIRST_TWO, RELEVANT, SECOND, SHOWN, WORLD
-
-TAXONOMY = [
-    "AUC",
-    "F1",
-    "GAUC",
-    "HitRate",
-    "LAUC",
-    "MAP",
-    "MAR",
-    "MRR",
-    "nDCG",
-    "nDCGRendle2020",
-    "Precision",
-    "Recall",
-    "MAE",
-    "MSE",
-    "RMSE",
-    "ItemCoverage",
-    "UserCoverage",
-    "NumRetrieved",
-    "UserCoverageAtN",
-    "EFD",
-    "EPC",
-    "Gini",
-    "ShannonEntropy",
-    "SRecall",
-    "ACLT",
-    "APLT",
-    "ARP",
-    "PopREO",
-    "PopRSP",
-    "BiasDisparityBD",
-    "BiasDisparityBR",
-    "BiasDisparityBS",
-    "ItemMADRanking",
-    "ItemMADRating",
-    "REO",
-    "RSP",
-    "UserMADRanking",
-    "UserMADRating",
-    "EucDistance",
-    "Hypervolume",
-]
+from tests.metrics.test_forty import TAXONOMY
 
 # The 5 x 10 example of WarpRec's guide: scores with -inf for what the user has in training, and the relevant items.
 FULL = [
