@@ -4,6 +4,7 @@ Compared are `recommended` (and `recommended_order_by_score`), `java_log`, and o
 convention reproduces. An entry with status "error" is skipped as a recorded error. Not compared, because no definition
 of a metric can give these numbers:
 
+- `java_log` of Java metrics that are not among the verified ones.
 - `java_log` of re-ranked studies: LibRec evaluates other lists there than those in the file.
 - `kendall_tau` of `head_2022deps`: it correlates item ids as text, whatever their places.
 - `head` row metrics where result rows are not in the order of the test rows: they are paired by position.
@@ -28,7 +29,7 @@ from bridgeval.toolkits.librec import Fold, RowBasedMetric, Study, custom
 from bridgeval.toolkits.librec.config import Config
 from bridgeval.toolkits.librec.custom import script_class
 from bridgeval.toolkits.librec.java import output_values
-from bridgeval.toolkits.librec.metrics import java_metric
+from bridgeval.toolkits.librec.metrics import JAVA, java_metric
 from tests.golden.compare import Comparison, number
 
 KINDS = ("ranking", "rating", "rerank", "malformed", "contract")
@@ -106,30 +107,38 @@ def _users(where: str, expected: Iterable[tuple[str, Any]], report: Report, metr
 
 def _study(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
     study, by_score = Study(folder), Study(folder, order="score")
-    feature = study.config.protected.id if study.config.protected else DEFAULT_FEATURE
+    protected = study.config.protected
+    feature = protected.id if protected is not None and protected.side == "item" else DEFAULT_FEATURE
     rating, reranked = document["kind"] == "rating", document["kind"] == "rerank"
     for name, folds in document["experiments"].items():
         for fold_number in (key for key in folds if key.isdecimal()):
-            expected, fold = folds[fold_number], study[name][int(fold_number)]
+            expected, fold = folds[fold_number], _with_features(study[name][int(fold_number)])
             where = f"{document['case']} {name}/{fold_number}"
             ask = _about_ratings if rating else _about_lists
             questions = list(ask(f"{where} recommended", expected["recommended"], feature))
             if not reranked:
                 questions += _about_java(where, study[name].config, expected.get("java_log", {}))
+            yield from _answers(fold, questions)
             if rating:
-                questions += _about_rows(f"{where} head", fold, expected.get("head", {}))
+                questions = list(_about_rows(f"{where} head", fold, expected.get("head", {})))
             else:
-                questions += _about_theirs(f"{where} head", expected.get("head", {}), HEAD, feature)
+                questions = list(_about_theirs(f"{where} head", expected.get("head", {}), HEAD, feature))
                 if _read_as_numbers(fold):
                     questions += _about_theirs(f"{where} pypi", expected.get("pypi", {}), PYPI, feature)
                 yield from _counts(where, fold, expected["recommended"])
-            yield from _answers(fold, questions)
+            yield from _answers(replace(fold, repeats="keep"), questions)
             sorted_section = expected.get("recommended_order_by_score", {})
             questions = list(_about_lists(f"{where} by score", sorted_section, feature))
-            yield from _answers(by_score[name][int(fold_number)], questions)
+            yield from _answers(_with_features(by_score[name][int(fold_number)]), questions)
             for section in ("head", "pypi"):
                 yield from _recorded_errors(f"{where} {section}", expected.get(section, {}))
         yield from _output(f"{document['case']} {name}", study, name, folds.get("output_xml_folds", {}))
+
+
+def _with_features(fold: Fold) -> Fold:
+    """With the item features beside the data also where the configuration does not name them."""
+    beside = Path(fold.test).parent.parent.parent / "item-features.csv"
+    return replace(fold, item_features=beside) if fold.item_features is None and beside.exists() else fold
 
 
 def _recorded_errors(where: str, section: dict[str, Any]) -> Iterator[Comparison]:
@@ -173,8 +182,10 @@ def _about_ratings(where: str, expected: dict[str, Any], _: str) -> Iterator[Que
 
 
 def _about_java(where: str, config: Config, logged: dict[str, Any]) -> Iterator[Question]:
+    known = {logged for logged, _ in JAVA.values()}
     for evaluator, theirs in logged.items():
-        yield Question(f"{where} java {evaluator}", java_metric(evaluator, config), number(theirs))
+        if evaluator in known:
+            yield Question(f"{where} java {evaluator}", java_metric(evaluator, config), number(theirs))
 
 
 def _about_theirs(where: str, expected: dict[str, Any], names: dict[str, str], feature: str) -> Iterator[Question]:
@@ -201,7 +212,7 @@ def _counts(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Compar
         "results_without_test": population.left_out.get("no relevance given", 0),
         "test_without_results": population.shown_nothing,
         "users_not_in_score_order": result.users_with_rising_scores(),
-        "duplicate_rows": population.repeated_shown,
+        "duplicate_rows": result.repeated,
     }
     for name, value in ours.items():
         theirs = expected[name]

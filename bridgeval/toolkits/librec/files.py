@@ -28,6 +28,7 @@ from bridgeval.errors import BadValueError, BridgevalWarning, DuplicateRowsWarni
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SEPARATORS = {"\t": "a tab", ",": "a comma", ";": "a semicolon", " ": "a blank"}
 COLUMNS = ("user", "item", "number")
+Repeats = Literal["drop", "keep"]
 
 
 class FileWarning(BridgevalWarning):
@@ -76,6 +77,7 @@ class Triples:
         items: `[n]`.
         numbers: `[n]` float64: scores or ratings.
         lines: `[n]` line numbers from 1; None where row i stands in line i + 1.
+        repeated: how many rows had a (user, item) that came before.
     """
 
     path: str
@@ -83,6 +85,7 @@ class Triples:
     items: Coded
     numbers: npt.NDArray[np.float64]
     lines: npt.NDArray[np.int64] | None = None
+    repeated: int = 0
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -92,7 +95,9 @@ class Triples:
 
     def take(self, rows: npt.NDArray[np.int64]) -> Triples:
         lines = rows + 1 if self.lines is None else self.lines[rows]
-        return Triples(self.path, self.users.take(rows), self.items.take(rows), self.numbers[rows], lines)
+        return replace(
+            self, users=self.users.take(rows), items=self.items.take(rows), numbers=self.numbers[rows], lines=lines
+        )
 
     def as_rows(self, column: Literal["score", "gain"]) -> Rows:
         """Rows for the engine. Shown rows come ranked: file order is the ranking."""
@@ -121,6 +126,7 @@ def read_result(
     order: Literal["given", "score"] = "given",
     header: bool = False,
     finite: bool = True,
+    repeats: Repeats = "drop",
 ) -> Triples:
     """Recommendations or predictions, `user,item,score`.
 
@@ -130,8 +136,9 @@ def read_result(
         order: "given" takes the order of the file; "score" sorts each user's rows, stably.
         header: whether to leave out the first line.
         finite: False accepts NaN and Infinity as scores, which then are not used.
+        repeats: of a repeated (user, item) the first row counts, with a warning; or all rows are kept.
     """
-    triples = _read(path, ",", header, finite)
+    triples = _read(path, ",", header, finite, repeats)
     if ranking and order == "score":
         return triples.by_score()
     rising = triples.users_with_rising_scores() if ranking else 0
@@ -145,23 +152,29 @@ def read_result(
     return triples
 
 
-def read_split(path: str | os.PathLike[str], *, header: bool = False) -> Triples:
+def read_split(path: str | os.PathLike[str], *, header: bool = False, repeats: Repeats = "drop") -> Triples:
     """Ratings of `train.txt` or `test.txt`, `user<TAB>item<TAB>rating`; further columns are not read."""
-    return _read(path, "\t", header, finite=True)
+    return _read(path, "\t", header, repeats=repeats)
 
 
 def read_ratings(path: str | os.PathLike[str]) -> Triples:
     """The ratings a study was made from; any of tab, comma, semicolon and blank may separate."""
     first = _first_line(_bytes(path)).decode("utf-8", "replace")
-    return _read(path, next((sign for sign in "\t;, " if sign in first), ","), False, finite=True)
+    return _read(path, next((sign for sign in "\t;, " if sign in first), ","))
 
 
-def _read(path: str | os.PathLike[str], separator: str, header: bool, finite: bool) -> Triples:
+def _read(
+    path: str | os.PathLike[str],
+    separator: str,
+    header: bool = False,
+    finite: bool = True,
+    repeats: Repeats = "drop",
+) -> Triples:
     name, data = os.fspath(path), _bytes(path)
     triples = None if header else _parsed_at_once(name, data, separator, finite)
     if triples is None:
         triples = _parsed_by_line(name, data, separator, header, finite)
-    return _without_repeats(triples)
+    return triples if repeats == "keep" else _without_repeats(triples)
 
 
 def _bytes(path: str | os.PathLike[str]) -> bytes:
@@ -170,6 +183,8 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         raise InputError(f"{os.fspath(path)} cannot be read", str(error), "check the path") from error
     data = data.removeprefix(BYTE_ORDER_MARK)
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
     if not data or data.isspace():
         raise InputError(f"{os.fspath(path)} is empty", "no rows", "was the run finished?")
     return data
@@ -291,5 +306,4 @@ def _without_repeats(triples: Triples) -> Triples:
         DuplicateRowsWarning,
         stacklevel=4,
     )
-    lines = np.arange(1, len(pairs) + 1) if triples.lines is None else triples.lines
-    return replace(triples, lines=lines).take(kept)
+    return replace(triples.take(kept), repeated=repeated)

@@ -22,7 +22,7 @@ from bridgeval.data.slates import Slates
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.errors import MisalignedError
 from bridgeval.toolkits.librec.features import Features, read_features
-from bridgeval.toolkits.librec.files import Triples, read_ratings, read_result, read_split
+from bridgeval.toolkits.librec.files import Repeats, Triples, read_ratings, read_result, read_split
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -53,6 +53,7 @@ class Fold:
         ranking: False for predicted ratings.
         order: "given" ranks by the order of the file, "score" sorts each user's rows, stably.
         header: whether result and test files start with a header.
+        repeats: "keep" keeps repeated (user, item) rows, for metrics that count them twice as librec-auto does.
         finite: False goes on where scores are NaN or infinite; they are not used then.
         strict: predicted ratings must be of exactly the pairs of the test file; without it, pairs that only one side
             has are left out and counted in the notes of the result.
@@ -74,6 +75,7 @@ class Fold:
     order: Literal["given", "score"] = "given"
     header: bool = False
     finite: bool = True
+    repeats: Repeats = "drop"
     strict: bool = False
 
     def evaluate(self, metrics: str | Metric | Iterable[str | Metric], **options: Any) -> Report:
@@ -81,10 +83,17 @@ class Fold:
         return bridgeval.evaluate(self, None, metrics, **options)
 
     def read_result(self) -> Triples:
-        return read_result(self.result, ranking=self.ranking, order=self.order, header=self.header, finite=self.finite)
+        return read_result(
+            self.result,
+            ranking=self.ranking,
+            order=self.order,
+            header=self.header,
+            finite=self.finite,
+            repeats=self.repeats,
+        )
 
     def read_test(self) -> Triples:
-        return read_split(self.test, header=self.header)
+        return read_split(self.test, header=self.header, repeats=self.repeats)
 
 
 @dataclass

@@ -42,6 +42,8 @@ from bridgeval.toolkits.librec.unfairness import MissRate, PredictionUnfairness,
 # Lists are ranked by the order of the file, and every test row is relevant, whatever its rating.
 USERS = {"order": "given", "above": None, "truth_duplicates": "first"}
 EVERYONE = {**USERS, "users": "known"}
+# librec-auto's scripts count every row, also of a pair that came before.
+ROWS = {**USERS, "duplicates": "all", "truth_duplicates": "all"}
 
 # Short name in the configuration -> name in the log, and what it is.
 JAVA: dict[str, tuple[str, Entry]] = {
@@ -83,14 +85,14 @@ JAVA: dict[str, tuple[str, Entry]] = {
 
 PYTHON: dict[str, Entry] = {
     "ndcg_binary": entry(nDCG, gain="binary", **USERS),
-    "ndcg_head": entry(nDCG, gain="binary", **{**USERS, "users": "both"}),
+    "ndcg_head": entry(nDCG, gain="binary", **{**ROWS, "users": "both"}),
     "ndcg_rating": JAVA["ndcg"][1],
-    "ndcg_testorder": entry(TestOrderNDCG, **USERS),
+    "ndcg_testorder": entry(TestOrderNDCG, **ROWS),
     "ap": entry(MAP, divide_by="listed", **USERS),
     "hit": entry(HitRate, **USERS),
     "signed_error": entry(SignedError, **USERS),
     "psp": entry(StatisticalParity, **USERS),
-    "psp_head": entry(StatisticalParity, any_row=True, **USERS),
+    "psp_head": entry(StatisticalParity, any_row=True, **ROWS),
     "alpha_ia": entry(AlphaIA, order="given"),
     "alpha_ia_pypi": entry(AlphaIA, order="given", users="relevant"),
     "alpha_coverage": entry(AlphaCoverage, **USERS),

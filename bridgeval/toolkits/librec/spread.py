@@ -217,7 +217,7 @@ class AlphaIA(Metric):
     def update(self, blocks: Blocks) -> Visits:
         batch = blocks.batch
         kept = (batch.shown if self.users == "shown" else batch.relevant).lengths > 0
-        lists = blocks[Ranked(Ranking(self.order))]
+        lists = blocks[Ranked(Ranking(self.order, duplicates="all"))]
         counts = item_state(blocks, summed_by_item(blocks, lists.items, lists.valid & kept[:, None]))
         rows = np.flatnonzero(kept.cpu().numpy())
         return Visits(counts, len(rows), self._last(blocks, rows))
@@ -235,7 +235,7 @@ class AlphaIA(Metric):
         return LastList(True, (float(numbers[at]), self._list(blocks, rows[at])), by_text)
 
     def _list(self, blocks: Blocks, row: int) -> tuple[Any, ...]:
-        lists = blocks[Ranked(Ranking(self.order))]
+        lists = blocks[Ranked(Ranking(self.order, duplicates="all"))]
         codes = lists.items[row][lists.valid[row]].cpu().numpy()
         return tuple(blocks.batch.slates.items.take(codes).tolist())
 
@@ -295,8 +295,8 @@ class ScoreExposure(Metric):
         return Exposures()
 
     def update(self, blocks: Blocks) -> Exposures:
-        lists, relevant = blocks[Ranked(Ranking(self.order))], blocks.batch.relevant
-        scores = blocks[ShownColumn("score", Ranking(self.order))]
+        lists, relevant = blocks[Ranked(Ranking(self.order, duplicates="all"))], blocks.batch.relevant
+        scores = blocks[ShownColumn("score", Ranking(self.order, duplicates="all"))]
         gains = relevant.column("gain")
         sums = item_state(
             blocks,

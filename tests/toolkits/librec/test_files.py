@@ -26,6 +26,12 @@ def test_line_ends_byte_order_marks_and_java_exponents_are_understood(tmp_path):
     assert rows.numbers.tolist() == [4.0099079031330476e-4, 1e-7]
 
 
+def test_carriage_returns_alone_end_lines_too(tmp_path):
+    path = tmp_path / "out-1.txt"
+    path.write_bytes(b"1,a,0.5\r1,b,0.4\r")
+    assert read_result(path).items.ids.tolist() == ["a", "b"]
+
+
 def test_quotes_and_hashes_are_ordinary_characters(tmp_path):
     rows = read_result(write(tmp_path / "out-1.txt", '"a#b",x"y,1.0', "'q,z,0.5"))
     assert rows.users.ids.tolist() == ['"a#b"', "'q"]
@@ -102,6 +108,8 @@ def test_of_a_repeated_pair_the_first_row_counts_with_a_warning(tmp_path):
         rows = read_result(path)
     assert rows.numbers.tolist() == [0.5, 0.4, 0.1]
     assert rows.line(2) == 4
+    assert rows.repeated == 1
+    assert read_result(path, repeats="keep", ranking=False).numbers.tolist() == [0.5, 0.4, 0.9, 0.1]
 
 
 def test_rising_scores_are_counted_by_user_and_the_order_of_the_file_is_kept(tmp_path):

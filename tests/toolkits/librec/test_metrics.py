@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -9,11 +10,11 @@ import pytest
 from scipy import stats
 
 import bridgeval
-from bridgeval.errors import BadParameterError, NeedError, UnknownMetricError
+from bridgeval.errors import BadParameterError, DuplicateRowsWarning, NeedError, UnknownMetricError
 from bridgeval.toolkits.librec.config import Config, Feature, Script
 from bridgeval.toolkits.librec.features import read_features
 from bridgeval.toolkits.librec.metrics import JAVA, LIBREC, METRICS, java_metric, script_metric
-from tests.toolkits.librec.studies import Fold, pairs, random_fold, write
+from tests.toolkits.librec.studies import GOLDENS, Fold, pairs, random_fold, write
 
 K = 5
 
@@ -296,3 +297,15 @@ def test_librec_names_read_frames_in_the_order_they_come():
     report = bridgeval.evaluate({1: {"a": 0.1, "b": 0.9}}, {1: {"a": 0}}, ["librec:rr@2", "MRR(above=None)@2"])
     # By the order of the rows "a" is first, by score it is second; a rating of 0 is a test row.
     assert list(report.values.values()) == [1.0, 0.5]
+
+
+def test_rows_that_come_twice_count_twice_for_the_scripts_of_librec_auto():
+    files = GOLDENS / "malformed_open" / "files"
+    fold = Fold(files / "duplicate_pair.txt", files / "good_test.txt", repeats="keep")
+    expected = json.loads((files.parent / "expected.json").read_text(encoding="utf-8"))["files"]["duplicate_pair.txt"]
+    with pytest.warns(DuplicateRowsWarning):
+        report = fold.evaluate(["librec:ndcg_head@2", "librec:ndcg_testorder@2", "librec:alpha_ia(alpha=2)"])
+    assert report["librec:ndcg_head@2"] == pytest.approx(expected["head"]["ndcg@2"]["value"], rel=1e-9)
+    assert report["librec:ndcg_testorder@2"] == pytest.approx(expected["pypi"]["ndcg@2"]["value"], rel=1e-9)
+    alpha = expected["head"]["alpha_ia[alpha=2]"]["value"]
+    assert report["librec:alpha_ia(alpha=2)"] == pytest.approx(alpha, rel=1e-9)
