@@ -33,6 +33,7 @@ BUILTIN = (
     "bridgeval.metrics",
     "bridgeval.spark",
     "bridgeval.toolkits.frames",
+    "bridgeval.toolkits.librec",
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
     "bridgeval.toolkits.warprec",

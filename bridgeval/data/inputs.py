@@ -108,6 +108,7 @@ class Inputs:
             ranks = _ranks(slates.users, self.baseline)
             shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
             columns["in_baseline"] = _member(slates.users, _users(self.baseline))
+            columns["baseline_count"] = _distinct_items(slates, self.baseline)
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
         had = None if history is None else _history_lists(slates, history)
@@ -196,10 +197,10 @@ def _highest_first(rows: Rows) -> Rows:
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
-def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
-    """`[U]`: how many different items each user has in the history."""
-    users = history.owners.positions_in(slates.users)
-    items, (codes,) = encode([history.items])
+def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
+    """`[U]`: how many different items each user has in the rows."""
+    users = rows.owners.positions_in(slates.users)
+    items, (codes,) = encode([rows.items])
     pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 

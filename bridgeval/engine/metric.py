@@ -167,7 +167,7 @@ class UserMetric(PolicyMetric):
     Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. Who counts is a question apart.
 
     Attributes:
-        over: the summary: "mean", "median", "lower_median", "half_width" (of the mean's interval), "per_user".
+        over: the summary: "mean", "median", "lower_median", "max", "half_width" (of the mean's interval), "per_user".
         confidence: of "half_width".
     """
 

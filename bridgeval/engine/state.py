@@ -101,6 +101,10 @@ class UserTable:
             return math.nan
         return float(np.quantile(defined, 0.5, method="lower") if lower else np.median(defined))
 
+    def largest(self) -> float:
+        """Of the defined values; NaN where there are none."""
+        return float(np.nanmax(self.values)) if self.defined else math.nan
+
     def frame(self, name: str, k: int | None) -> pd.DataFrame:
         """A frame (user, metric, k, value)."""
         import pandas as pd

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Collected, Floats, Moments, UserTable
 
-Over = Literal["mean", "median", "lower_median", "half_width", "per_user"]
+Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 
 
 @dataclass(frozen=True)
@@ -76,4 +76,5 @@ def result_of(over: Over, state: Any, confidence: float = 0.95) -> Result:
     result = Result(None, users=table.defined, undefined=table.undefined)
     if over == "per_user":
         return replace(result, per_user=table)
-    return replace(result, value=table.median(lower=over == "lower_median"))
+    value = table.largest() if over == "max" else table.median(lower=over == "lower_median")
+    return replace(result, value=value)

@@ -15,7 +15,7 @@ from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Floats
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 class KeptValues:
@@ -62,8 +62,14 @@ class SparkUserTable:
     def median(self, lower: bool = False) -> float:
         """Exact, from counts of the distinct values, which are merged on the executors."""
         function = "percentile_disc" if lower else "percentile_cont"
-        values = self._rows.where(~F.isnan("value"))
-        found = values.agg(F.expr(f"{function}(0.5) within group (order by value)")).collect()[0][0]
+        return self._aggregate(F.expr(f"{function}(0.5) within group (order by value)"))
+
+    def largest(self) -> float:
+        return self._aggregate(F.max("value"))
+
+    def _aggregate(self, column: Column) -> float:
+        """One number of the defined values; NaN where there are none."""
+        found = self._rows.where(~F.isnan("value")).agg(column).collect()[0][0]
         return math.nan if found is None else float(found)
 
     def frame(self, name: str, k: int | None) -> DataFrame:
