@@ -9,10 +9,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
+    from bridgeval.compare import compare
     from bridgeval.convention import Convention, entry
     from bridgeval.engine.bases import ListMetric, RowMetric, Slate
     from bridgeval.engine.blocks import Block, Blocks
@@ -38,6 +41,7 @@ _HOMES = {
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
+    "compare": "bridgeval.compare",
     "entry": "bridgeval.convention",
     "errors": "",
     "evaluate": "bridgeval.evaluate",
@@ -59,6 +63,7 @@ __all__ = [
     "Slate",
     "TopKMetric",
     "UserMetric",
+    "compare",
     "entry",
     "errors",
     "evaluate",
@@ -82,3 +87,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """Keeps `bridgeval.evaluate` the function: importing the module of that name would put the module in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and _HOMES.get(name)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

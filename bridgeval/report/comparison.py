@@ -1,0 +1,325 @@
+"""Comparison: how much systems differ, how sure that is, and the forms it is shown in."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridgeval.report.statistics import Friedman
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bridgeval.report.fragments import Section
+    from bridgeval.slices import Slices
+
+Test = Literal["t", "wilcoxon", "permutation"]
+Correction = Literal["holm", "bh", "none"]
+Family = Literal["all", "metric", "system"]
+
+TESTS: Mapping[Test, str] = {
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "permutation": "paired permutation test",
+}
+CORRECTIONS: Mapping[Correction, str] = {
+    "holm": "Holm-adjusted",
+    "bh": "Benjamini-Hochberg-adjusted",
+    "none": "unadjusted",
+}
+FAMILIES: Mapping[Family, str] = {
+    "all": "all metrics and systems",
+    "metric": "all systems, each metric for itself",
+    "system": "all metrics, each system for itself",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a comparison was made.
+
+    Attributes:
+        test: whose p decides.
+        correction: how that p is adjusted for the number of tests.
+        family: which tests are counted together.
+        alpha: differences with an adjusted p below are called significant; intervals have confidence 1 - alpha.
+        power: of the minimum detectable difference.
+        resamples: of the bootstrap and of the permutation test.
+        halves: random half-samples of users for metrics that give users no value.
+        seed: of all that is random.
+    """
+
+    test: Test = "t"
+    correction: Correction = "holm"
+    family: Family = "all"
+    alpha: float = 0.05
+    power: float = 0.8
+    resamples: int = 10_000
+    halves: int = 200
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A system's value of a metric over the users that all systems share, and its interval."""
+
+    system: str
+    metric: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A system against the baseline in one metric.
+
+    Attributes:
+        users: users with a value from every system.
+        difference: value minus baseline value, and its interval `low`, `high`.
+        higher_is_better: None where neither direction is better.
+        t, wilcoxon: the statistics.
+        p_t, p_wilcoxon, p_permutation: two-sided, before any correction.
+        p: of the deciding test; `p_holm` and `p_bh` are adjusted over the family, `tests` of them.
+        d_z: mean of the differences over their standard deviation.
+        superiority: the share of users for whom the system is better, ties counted half.
+        wins, ties, losses: users for whom the system is better, the same, worse (without a direction: higher, lower).
+        detectable: the smallest true difference found with the power asked for.
+        method: "paired" users, or "half-samples" where users have no value; "none" gives the difference alone.
+        adjusted: the p that decides.
+        significant: whether it is below alpha.
+    """
+
+    metric: str
+    system: str
+    baseline: str
+    users: int
+    value: float
+    baseline_value: float
+    difference: float
+    low: float = math.nan
+    high: float = math.nan
+    higher_is_better: bool | None = True
+    t: float = math.nan
+    p_t: float = math.nan
+    wilcoxon: float = math.nan
+    p_wilcoxon: float = math.nan
+    p_permutation: float = math.nan
+    p: float = math.nan
+    p_holm: float = math.nan
+    p_bh: float = math.nan
+    adjusted: float = math.nan
+    tests: int = 0
+    significant: bool = False
+    d_z: float = math.nan
+    superiority: float = math.nan
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    detectable: float = math.nan
+    method: Literal["paired", "half-samples", "none"] = "paired"
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of the baseline's value."""
+        return self.difference / abs(self.baseline_value) if self.baseline_value else math.nan
+
+    @property
+    def mark(self) -> str:
+        """▲ significantly better, ▼ significantly worse, * significantly different where no direction is better."""
+        if not self.significant:
+            return ""
+        if self.higher_is_better is None:
+            return "*"
+        return "▲" if (self.difference > 0) == self.higher_is_better else "▼"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems side by side.
+
+    Attributes:
+        systems: their names.
+        differences: one for each metric and pair of systems.
+        means: one for each metric and system.
+        friedman: metric -> Friedman's and Nemenyi's test; empty for two systems.
+        settings: how it was made.
+        notes: what was odd about the data, in sentences.
+        slices: the same by slices of users, when they were asked for.
+    """
+
+    systems: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    means: tuple[Mean, ...]
+    friedman: Mapping[str, Friedman] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    notes: tuple[str, ...] = ()
+    slices: Slices | None = None
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    def difference(self, metric: str, system: str | None = None) -> Difference:
+        """The difference in a metric; with several systems, of that one to the baseline."""
+        found = [d for d in self if d.metric.lower() == metric.lower() and system in (None, d.system)]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} differences for {metric!r}: there are {[(d.metric, d.system) for d in self]}")
+        return found[0]
+
+    def sentences(self) -> list[str]:
+        """What the marks mean, then what was odd."""
+        how, tests = self.settings, sorted({d.tests for d in self if d.tests})
+        count = f"{tests[0]:,}" if len(tests) == 1 else f"{tests[0]:,} to {tests[-1]:,}" if tests else "0"
+        marks = (
+            f"▲ significantly better, ▼ significantly worse: the {CORRECTIONS[how.correction]} p of the "
+            f"{TESTS[how.test]} is below {how.alpha:g}, in a family of {count} test(s): {FAMILIES[how.family]}. "
+            f"Intervals: {100 * (1 - how.alpha):g}% BCa of {how.resamples:,} resamples of users, seed {how.seed}."
+        )
+        return [marks, *self.notes]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each difference, with all that is known about it."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(d) | {"relative": d.relative} for d in self])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "systems": list(self.systems),
+            "differences": [asdict(d) | {"relative": d.relative} for d in self],
+            "means": [asdict(mean) for mean in self.means],
+            "friedman": {
+                metric: asdict(test) | {"ranks": test.ranks.tolist(), "pairwise": test.pairwise.tolist()}
+                for metric, test in self.friedman.items()
+            },
+            "slices": self.slices.to_dict() if self.slices else None,
+            "settings": asdict(self.settings),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """JSON with all that `to_dict` has; numbers that are not finite become null."""
+        return _written(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        return _written(self.to_pandas().to_csv(index=False), path)
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A table for a README or a merge request."""
+        from tabulate import tabulate
+
+        head, rows = self.table()
+        table = tabulate([[c.replace("|", "\\|") for c in row] for row in rows], head, "github", disable_numparse=True)
+        return _written("\n\n".join([table, *self.sentences()]) + "\n", path)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page of the sections, self-contained."""
+        from bridgeval.report.fragments import standalone
+
+        return _written(standalone("Comparison", self.sections()), path)
+
+    def sections(self) -> list[Section]:
+        """(title, html) of each part: the table, the forest plot, critical differences, slices."""
+        from bridgeval.report.fragments import comparison_sections
+
+        return comparison_sections(self)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of the table to read."""
+        interval = f"{100 * (1 - self.settings.alpha):g}% interval"
+        head = ["metric", "system", "value", "baseline", "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
+        if len(self.systems) == 2:
+            head[1:4] = [self.differences[0].system, self.differences[0].baseline] if self.differences else []
+        rows = []
+        for d in self:
+            names = [] if len(self.systems) == 2 else [d.system if d.baseline == self.baseline else _pair(d)]
+            paired = d.method == "paired"
+            rows.append(
+                [
+                    d.metric,
+                    *names,
+                    _number(d.value),
+                    _number(d.baseline_value),
+                    f"{_signed(d.difference)} {d.mark}".strip(),
+                    "" if math.isnan(d.low) else f"{_signed(d.low)} .. {_signed(d.high)}",
+                    p_text(d.adjusted),
+                    f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if paired else "",
+                    "" if math.isnan(d.d_z) else f"{d.d_z:+.3f}",
+                    "" if math.isnan(d.detectable) else _number(d.detectable),
+                ]
+            )
+        return head, rows
+
+    @property
+    def baseline(self) -> str:
+        """The system that the first difference is taken to."""
+        return self.differences[0].baseline if self.differences else self.systems[0]
+
+    def __str__(self) -> str:
+        from tabulate import tabulate
+
+        head, rows = self.table()
+        aligned = ["left"] * (len(head) - 8) + ["right"] * 8
+        return "\n".join([tabulate(rows, head, disable_numparse=True, colalign=aligned), "", *self.sentences()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, rows = self.table()
+        return html_table(head, rows) + "".join(f"<p>{html.escape(line)}</p>" for line in self.sentences())
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A plain table; every cell is escaped.
+
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def p_text(p: float) -> str:
+    """A p to read.
+
+    >>> p_text(0.01234), p_text(2e-9), p_text(float("nan"))
+    ('0.0123', '<0.0001', 'undefined')
+    """
+    return "undefined" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def _pair(difference: Difference) -> str:
+    return f"{difference.system} - {difference.baseline}"
+
+
+def _number(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
+
+
+def _signed(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:+.4f}" if abs(value) < 1e5 else f"{value:+.5g}"
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
