@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
 from bridgeval.data.needs import Needs
-from bridgeval.data.rows import Rows, rows_of
+from bridgeval.data.rows import Rows, has_scores, rows_of
 from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
@@ -71,16 +71,7 @@ class Inputs:
 
     @property
     def offers(self) -> frozenset[str]:
-        given = {
-            "score": "score" in self.recommendations.columns or None,
-            "prev_score": self.prev_scores,
-            "seen": self.history,
-            "baseline_rank": self.baseline,
-            "users of the history": self.history,
-            "users of the baseline": self.baseline,
-            "users given": self.users,
-        }
-        return self.context.offers | {name for name, value in given.items() if value is not None}
+        return offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
 
     @cached_property
     def context(self) -> Context:
@@ -123,6 +114,25 @@ class Inputs:
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
         return extra
+
+
+# Argument -> the needs that it answers.
+ANSWERS = {
+    "history": ("seen", "item popularity", "catalogue", "users of the history"),
+    "baseline": ("baseline_rank", "users of the baseline"),
+    "prev_scores": ("prev_score",),
+    "catalogue": ("catalogue",),
+    "item_groups": ("item groups",),
+    "user_groups": ("user groups",),
+    "item_features": ("item features",),
+    "users": ("users given",),
+}
+
+
+def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+    """The needs that these arguments answer, told without reading any of them."""
+    offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 
 def _users(rows: Rows) -> Ids:
