@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridgeval.evaluate import evaluate
     from bridgeval.hookspecs import hookimpl
     from bridgeval.report import Report
+    from bridgeval.slices import sliced
     from bridgeval.spec import parse
 
 __version__ = "0.1.0"
@@ -48,6 +49,7 @@ _HOMES = {
     "hookimpl": "bridgeval.hookspecs",
     "metrics": "",
     "parse": "bridgeval.spec",
+    "sliced": "bridgeval.slices",
     "testing": "",
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "hookimpl",
     "metrics",
     "parse",
+    "sliced",
     "testing",
 ]
 

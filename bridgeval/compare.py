@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
 
@@ -15,18 +15,13 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.summary import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
 from bridgeval.evaluate import evaluate
+from bridgeval.halves import Whole, halves_of, numbers_of
 from bridgeval.report import Report
-from bridgeval.report import statistics as st
-from bridgeval.report.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison, Difference, Mean, Settings
+from bridgeval.report.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison, Settings
+from bridgeval.report.paired import corrected, friedman_tests, paired, untestable
 from bridgeval.report.panel import Panel, is_user_values, read_user_values
-from bridgeval.report.resampling import (
-    all_signs,
-    bca_intervals,
-    resampled_means,
-    sign_draws,
-    sign_flip_p,
-    user_draws,
-)
+from bridgeval.report.slices import slices_of
+from bridgeval.slices import members
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10")
 UNPAIRED = ("mannwhitneyu", "whitney_u_test", "kruskal", "kruskal_test", "ttest_ind", "welch", "unpaired")
@@ -47,6 +42,7 @@ def compare(
     resamples: int = 10_000,
     halves: int = 200,
     seed: int = 0,
+    by: Any = None,
     **evaluation: Any,
 ) -> Comparison:
     """Compares systems on the same users.
@@ -70,6 +66,8 @@ def compare(
         resamples: of the bootstrap and of the permutation test; all sign patterns are tried where they are fewer.
         halves: random halves of the users, for metrics that give users no value.
         seed: of all that is random; the same seed gives the same digits.
+        by: slices of users: a mapping user -> label, or a frame with the user id and one column for each kind of slice;
+            see `bridgeval.slices`.
         **evaluation: any further argument of `evaluate`.
 
     Returns:
@@ -83,31 +81,34 @@ def compare(
     >>> round(row.difference, 4), row.wins, row.ties, row.losses, row.p_permutation
     (0.4167, 5, 1, 0, 0.0625)
     """
-    settings = _settings(test, correction, family, alpha, power, resamples, halves, seed)
+    how = _settings(test, correction, family, alpha, power, resamples, halves, seed)
+    if len(systems) < 2:
+        raise InputError("a comparison needs two systems", f"{list(systems)}", "give e.g. {'a': recs_a, 'b': recs_b}")
+    names = list(systems)
+    first = _baseline(baseline, names)
+    ordered = [first, *(name for name in names if name != first)]
+    chosen = list(combinations(ordered, 2)) if pairs == "all" else [(first, name) for name in ordered[1:]]
     scored = {name: _scored(name, value, relevance, metrics, evaluation) for name, value in systems.items()}
-    names = list(scored)
-    if len(names) < 2:
-        raise InputError("a comparison needs two systems", f"{names}", "give e.g. {'a': recs_a, 'b': recs_b}")
-    against = _baseline(baseline, names)
-    ordered = [against, *(name for name in names if name != against)]
-    chosen = list(combinations(ordered, 2)) if pairs == "all" else [(against, name) for name in ordered[1:]]
-    panel = Panel.of({name: scored[name].tables for name in names})
     known = {name: metric for one in scored.values() for name, metric in one.metrics.items()}
-    if not panel.metrics:
+    panel = Panel.of({name: one.tables for name, one in scored.items()})
+    differences, means = paired(panel, chosen, known, how)
+    whole = _whole(systems, relevance, scored, how, evaluation)
+    if not differences and not whole.numbers:
         raise InputError(
             "the systems have no metric in common",
-            "; ".join(f"{name}: {', '.join(one.tables) or 'none'}" for name, one in scored.items()),
-            "evaluate them with the same metrics and per_user=True",
+            "; ".join(f"{name}: {', '.join([*one.tables, *one.numbers])}" for name, one in scored.items()),
+            "evaluate them with the same metrics",
         )
-    differences, means = _paired(panel, chosen, known, settings)
-    notes = [*(note for one in scored.values() for note in one.notes), *panel.notes(), *_no_spread(differences)]
+    notes = [note for one in scored.values() for note in one.notes]
+    notes += [*panel.notes(), *untestable(differences), *whole.notes]
     return Comparison(
         tuple(names),
-        tuple(with_corrections(differences, settings)),
-        tuple(means),
-        _friedman(panel, known, settings) if len(names) > 2 else {},
-        settings,
+        tuple(corrected([*differences, *whole.differences(chosen, known)], how)),
+        (*means, *whole.means()),
+        friedman_tests(panel, known, how) if len(names) > 2 else {},
+        how,
         tuple(dict.fromkeys(notes)),
+        None if by is None else slices_of(panel, members(by, panel.users), chosen, known, how),
     )
 
 
@@ -126,6 +127,11 @@ class _Scored:
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def whole(self) -> list[Metric]:
+        """The metrics behind `numbers`."""
+        return [metric for name, metric in self.metrics.items() if name not in self.tables]
+
 
 def _scored(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapping[str, Any]) -> _Scored:
     if isinstance(value, Report):
@@ -142,19 +148,23 @@ def _scored(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Map
 
 
 def _scored_report(name: str, report: Report) -> _Scored:
-    means = {metric: table for metric, table in report.collected.items() if _is_mean(report, metric, table)}
-    if not means and not report.collected:
-        if any(metric.per_user() is not None for metric in report.metrics.values()):
-            raise InputError(
-                f"the report of system {name!r} has no per-user values, so that users cannot be paired",
-                f"metrics {', '.join(report.metrics)}",
-                "evaluate with per_user=True",
-            )
-    whole = [metric for metric in report.metrics if metric not in means]
-    numbers = {n: v for n, v in report.values.items() if n in whole or n.partition("[")[0] in whole}
+    tables = {metric: table for metric, table in report.collected.items() if _is_mean(report, metric, table)}
+    if not report.collected and any(metric.per_user() is not None for metric in report.metrics.values()):
+        raise InputError(
+            f"the report of system {name!r} has no per-user values, so that users cannot be paired",
+            f"metrics {', '.join(report.metrics)}",
+            "evaluate with per_user=True",
+        )
+    numbers: dict[str, float] = {}
+    metrics = dict(report.metrics)
+    for metric, what in report.metrics.items():
+        if metric not in tables:
+            own = numbers_of({what: report.results[metric]})
+            numbers |= own
+            metrics |= dict.fromkeys(own, what)
     nothing = report.population.shown_nothing
     note = f"{name} showed nothing to {nothing:,} user(s) that count; they score 0." if nothing else ""
-    return _Scored(means, numbers, report.metrics, (note,) if note else ())
+    return _Scored(tables, numbers, metrics, (note,) if note else ())
 
 
 def _is_mean(report: Report, metric: str, table: UserTable) -> bool:
@@ -182,154 +192,20 @@ def _scored_file(name: str, path: str | os.PathLike[str]) -> _Scored:
     return _Scored(tables, {}, metrics, (note,) if unknown else ())
 
 
-def _paired(
-    panel: Panel, pairs: Sequence[tuple[str, str]], known: Mapping[str, Metric], how: Settings
-) -> tuple[list[Difference], list[Mean]]:
-    """Differences and means of all metrics, in the order of the panel."""
-    found: list[tuple[int, list[Difference], list[Mean]]] = []
-    for columns, users in panel.groups():
-        values = panel.values[:, users][:, :, columns]
-        names = [panel.metrics[column] for column in columns]
-        rows = list(_group(values, names, panel.systems, pairs, known, how))
-        found += [(column, *row) for column, row in zip(columns.tolist(), rows, strict=True)]
-    found.sort(key=lambda entry: entry[0])
-    return [d for _, some, _ in found for d in some], [m for _, _, some in found for m in some]
-
-
-def _group(
-    values: st.Floats,
-    metrics: Sequence[str],
-    systems: Sequence[str],
-    pairs: Sequence[tuple[str, str]],
-    known: Mapping[str, Metric],
+def _whole(
+    systems: Mapping[str, Any],
+    relevance: Any,
+    scored: Mapping[str, _Scored],
     how: Settings,
-) -> Iterator[tuple[list[Difference], list[Mean]]]:
-    """Differences and means of each of m metrics that the same n users have: values `[k, n, m]`."""
-    k, n, m = values.shape
-    at = {name: place for place, name in enumerate(systems)}
-    change = np.stack([st.differences(values[at[new]], values[at[old]]) for old, new in pairs])
-    flat, flat_change = _columns(values), _columns(change)
-    nothing = np.full(flat.shape[1], np.nan)
-    nothing_changed = np.full(flat_change.shape[1], np.nan)
-    averages = flat.mean(axis=0) if n else nothing
-    low = high = nothing
-    tests = [nothing_changed] * 5
-    change_low = change_high = nothing_changed
-    if n > 1:
-        means = resampled_means(flat, user_draws(n, how.resamples, how.seed))
-        low, high = bca_intervals(flat, means, 1 - how.alpha)
-        of_system = means.reshape(-1, k, m)
-        moved = np.stack([of_system[:, at[new]] - of_system[:, at[old]] for old, new in pairs], axis=1)
-        change_low, change_high = bca_intervals(flat_change, moved.reshape(len(means), -1), 1 - how.alpha)
-        tests = [*st.t_test(flat_change), *st.wilcoxon_test(flat_change), _permutation_p(flat_change, how)]
-    spread, d_z = st.deviations(flat_change), st.standardised(flat_change)
-    for metric, name in enumerate(metrics):
-        better = known[name].higher_is_better if name in known else True
-        direction = -1 if better is False else 1
-        rows = []
-        for pair, (old, new) in enumerate(pairs):
-            column = pair * m + metric
-            moved_by = change[pair, :, metric] * direction
-            wins, losses = int((moved_by > 0).sum()), int((moved_by < 0).sum())
-            t, p_t, wilcoxon, p_wilcoxon, p_permutation = (float(one[column]) for one in tests)
-            rows.append(
-                Difference(
-                    name,
-                    new,
-                    old,
-                    n,
-                    float(averages[at[new] * m + metric]),
-                    float(averages[at[old] * m + metric]),
-                    float(flat_change[:, column].mean()) if n else np.nan,
-                    float(change_low[column]),
-                    float(change_high[column]),
-                    better,
-                    t,
-                    p_t,
-                    wilcoxon,
-                    p_wilcoxon,
-                    p_permutation,
-                    p={"t": p_t, "wilcoxon": p_wilcoxon, "permutation": p_permutation}[how.test],
-                    d_z=float(d_z[column]),
-                    superiority=(wins + (n - wins - losses) / 2) / n if n else np.nan,
-                    wins=wins,
-                    ties=n - wins - losses,
-                    losses=losses,
-                    detectable=st.detectable_difference(float(spread[column]), n, how.alpha, how.power),
-                )
-            )
-        yield (
-            rows,
-            [
-                Mean(system, name, *(float(x[place * m + metric]) for x in (averages, low, high)))
-                for place, system in enumerate(systems)
-            ],
-        )
-
-
-def _columns(values: st.Floats) -> st.Floats:
-    """`[k, n, m]` as `[n, k * m]`."""
-    return np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(values.shape[1], -1)
-
-
-def _permutation_p(change: st.Floats, how: Settings) -> st.Floats:
-    users = len(change)
-    exact = users < 32 and 2**users <= how.resamples
-    blocks = [lambda: all_signs(users)] if exact else sign_draws(users, how.resamples, how.seed)
-    return sign_flip_p(change, resampled_means(change, blocks), exact)
-
-
-def with_corrections(differences: Sequence[Difference], how: Settings) -> list[Difference]:
-    """The same with p adjusted over the family; undefined p are no tests."""
-    families: dict[Any, list[int]] = {}
-    for place, one in enumerate(differences):
-        key = {"all": None, "metric": one.metric, "system": (one.system, one.baseline)}[how.family]
-        families.setdefault(key, []).append(place)
-    adjusted = list(differences)
-    for places in families.values():
-        p = np.array([differences[place].p for place in places])
-        tests = int((~np.isnan(p)).sum())
-        for place, own, holm, bh in zip(places, p, st.holm(p), st.benjamini_hochberg(p), strict=True):
-            deciding = float({"holm": holm, "bh": bh, "none": own}[how.correction])
-            adjusted[place] = replace(
-                differences[place],
-                p_holm=float(holm),
-                p_bh=float(bh),
-                adjusted=deciding,
-                tests=tests,
-                significant=deciding < how.alpha,
-            )
-    return adjusted
-
-
-def _no_spread(differences: Sequence[Difference]) -> list[str]:
-    """What cannot be tested, in sentences."""
-    notes = []
-    for d in differences:
-        who = f"{d.metric}, {d.system} against {d.baseline}"
-        if d.method != "paired":
-            continue
-        if d.users < 2:
-            notes.append(f"{who}: {d.users} user(s) have a value from every system; that is too few to test.")
-        elif d.ties == d.users:
-            notes.append(f"{who}: no user differs; t and Wilcoxon are undefined, the permutation test gives 1.")
-        elif np.isnan(d.t):
-            notes.append(
-                f"{who}: every user differs by the same {d.difference:+.4g}; t has no spread to compare it with, "
-                "see the permutation test."
-            )
-    return notes
-
-
-def _friedman(panel: Panel, known: Mapping[str, Metric], how: Settings) -> dict[str, st.Friedman]:
-    complete = panel.complete
-    found = {}
-    for column, name in enumerate(panel.metrics):
-        values = panel.values[:, complete[:, column], column].T
-        lower_is_better = name in known and known[name].higher_is_better is False
-        if len(values) > 1:
-            found[name] = st.friedman(-values if lower_is_better else values, how.alpha)
-    return found
+    evaluation: Mapping[str, Any],
+) -> Whole:
+    """The numbers that all systems have, and their halves where the lists are here."""
+    first = next(iter(scored.values()))
+    shared = [name for name in first.numbers if all(name in one.numbers for one in scored.values())]
+    numbers = {name: {system: one.numbers[name] for system, one in scored.items()} for name in shared}
+    lists = not any(isinstance(value, Report) or is_user_values(value) for value in systems.values())
+    halves = halves_of(systems, relevance, first.whole, how, evaluation) if shared and lists else None
+    return Whole(numbers, halves, how)
 
 
 def _baseline(baseline: str | None, names: Sequence[str]) -> str:
@@ -349,7 +225,12 @@ def _settings(
             "it would treat a user's two values as strangers and miss differences that the pairs show",
             f"choose one of {', '.join(TESTS)}",
         )
-    for what, value, choices in (("test", test, TESTS), ("correction", correction, CORRECTIONS), ("family", family, FAMILIES)):  # fmt: skip
+    chosen: dict[str, tuple[Any, Mapping[Any, str]]] = {
+        "test": (test, TESTS),
+        "correction": (correction, CORRECTIONS),
+        "family": (family, FAMILIES),
+    }
+    for what, (value, choices) in chosen.items():
         if value not in choices:
             raise BadParameterError(f"there is no {what} {value!r}", hint=f"choose one of {', '.join(choices)}")
     for what, share in (("alpha", alpha), ("power", power)):

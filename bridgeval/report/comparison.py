@@ -237,17 +237,17 @@ class Comparison:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table to read."""
         interval = f"{100 * (1 - self.settings.alpha):g}% interval"
-        head = ["metric", "system", "value", "baseline", "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
-        if len(self.systems) == 2:
-            head[1:4] = [self.differences[0].system, self.differences[0].baseline] if self.differences else []
+        two = len(self.systems) == 2
+        names = [self.differences[0].system, self.baseline] if two else ["system", "value", "baseline"]
+        head = ["metric", *names, "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
         rows = []
         for d in self:
-            names = [] if len(self.systems) == 2 else [d.system if d.baseline == self.baseline else _pair(d)]
+            who = [] if two else [d.system if d.baseline == self.baseline else f"{d.system} - {d.baseline}"]
             paired = d.method == "paired"
             rows.append(
                 [
                     d.metric,
-                    *names,
+                    *who,
                     _number(d.value),
                     _number(d.baseline_value),
                     f"{_signed(d.difference)} {d.mark}".strip(),
@@ -263,7 +263,7 @@ class Comparison:
     @property
     def baseline(self) -> str:
         """The system that the first difference is taken to."""
-        return self.differences[0].baseline if self.differences else self.systems[0]
+        return self.differences[0].baseline
 
     def __str__(self) -> str:
         from tabulate import tabulate
@@ -297,10 +297,6 @@ def p_text(p: float) -> str:
     ('0.0123', '<0.0001', 'undefined')
     """
     return "undefined" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}"
-
-
-def _pair(difference: Difference) -> str:
-    return f"{difference.system} - {difference.baseline}"
 
 
 def _number(value: float) -> str:

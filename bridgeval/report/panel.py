@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from bridgeval.data.ids import Ids, encode
 from bridgeval.engine.state import Floats
 from bridgeval.engine.summary import UserTable
 from bridgeval.errors import InputError, MisalignedError
+
+# (baseline, system)
+Pairs = Sequence[tuple[str, str]]
 
 # The columns of a file of per-user values; `system` may be left out.
 COLUMNS = ("system", "metric", "user", "value")
@@ -57,10 +60,18 @@ class Panel:
                     present[system, where, metric] = True
         return Panel(tuple(systems), metrics, users, values, present)
 
+    def places(self, pairs: Pairs) -> list[tuple[int, int]]:
+        """The systems of pairs as rows of `values`."""
+        return [(self.systems.index(old), self.systems.index(new)) for old, new in pairs]
+
+    def of_users(self, users: npt.NDArray[np.int64]) -> Panel:
+        """Some of the users."""
+        return replace(self, users=self.users.take(users), values=self.values[:, users], present=self.present[:, users])
+
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
         """`[U, m]`: users with a value from every system."""
-        return ~np.isnan(self.values).any(axis=0)
+        return np.asarray(~np.isnan(self.values).any(axis=0))
 
     def groups(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
         """Metrics that the same users have a value of: their columns, and which users `[U]`."""
@@ -74,7 +85,7 @@ class Panel:
         """Users that are left out of pairs, and why, in sentences."""
         counts: dict[str, list[str]] = {}
         undefined = np.isnan(self.values) & self.present
-        everywhere = self.present.all(axis=0)
+        everywhere = np.asarray(self.present.all(axis=0))
         for column, metric in enumerate(self.metrics):
             for at, system in enumerate(self.systems):
                 missing = int((self.present[:, :, column].any(axis=0) & ~self.present[at, :, column]).sum())

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
+Alternative = Literal["two-sided", "less", "greater"]
 Floats = npt.NDArray[np.float64]
 
 
@@ -28,7 +30,7 @@ def differences(values: Floats, baseline: Floats) -> Floats:
     return np.where(np.abs(change) <= noise, 0.0, change)
 
 
-def t_test(change: Floats, null: float = 0.0, alternative: str = "two-sided") -> tuple[Floats, Floats]:
+def t_test(change: Floats, null: float = 0.0, alternative: Alternative = "two-sided") -> tuple[Floats, Floats]:
     """Student's paired t test on differences `[n, m]`: statistic and p, `[m]` each.
 
     NaN where every user differs by the same amount, for then there is no spread to compare the mean with.
@@ -105,7 +107,7 @@ def holm(p: Floats) -> Floats:
     >>> holm(np.array([0.020, 0.021, 0.022])).round(6).tolist()
     [0.06, 0.06, 0.06]
     """
-    return _adjusted(p, lambda n: n - np.arange(n), np.maximum.accumulate)
+    return _adjusted(p, lambda n: np.arange(n, 0.0, -1), np.maximum.accumulate)
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
@@ -121,7 +123,7 @@ def benjamini_hochberg(p: Floats) -> Floats:
     def step_up(values: Floats) -> Floats:
         return np.minimum.accumulate(values[::-1])[::-1]
 
-    return _adjusted(p, lambda n: n / np.arange(1, n + 1), step_up)
+    return _adjusted(p, lambda n: n / np.arange(1.0, n + 1), step_up)
 
 
 def _adjusted(p: Floats, factors: Callable[[int], Floats], step: Callable[[Floats], Floats]) -> Floats:
