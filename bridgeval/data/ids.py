@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bridgeval.data.tensors import looked_up
 from bridgeval.errors import BadValueError, MisalignedError
 
 Codes = npt.NDArray[np.int32]
@@ -171,6 +172,29 @@ def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]
 
 
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
+    in_order = [_encode_sorted(column) for column in columns]
+    if all(parts is not None for parts in in_order):
+        distinct = [vocabulary for vocabulary, _ in in_order]  # type: ignore[misc]
+        vocabulary, code_of = _encode_unsorted(distinct)
+        whole = len(vocabulary)
+        return vocabulary, [
+            codes if len(own) == whole else new[codes]
+            for new, (own, codes) in zip(code_of, in_order, strict=True)  # type: ignore[misc]
+        ]
+    return _encode_unsorted(columns)
+
+
+def _encode_sorted(column: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Codes] | None:
+    """Distinct values and codes of a column that comes in ascending order, by counting its steps; else None."""
+    steps = column[1:] != column[:-1]
+    if not bool((column[1:] >= column[:-1]).all()):
+        return None
+    codes = np.zeros(len(column), dtype=np.int32)
+    np.cumsum(steps, out=codes[1:])
+    return column[np.concatenate([[True], steps])] if len(column) else column, codes
+
+
+def _encode_unsorted(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
     filled = [c for c in columns if len(c)]
     low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
     rows = sum(map(len, filled))
@@ -182,7 +206,7 @@ def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, lis
             present[column] = True
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
-        return Ids(np.flatnonzero(present) + start), [code_of[c] for c in shifted]
+        return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
     vocabulary = np.unique(np.concatenate(filled))
     return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
 

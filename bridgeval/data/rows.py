@@ -132,8 +132,14 @@ def as_table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if hasattr(frame, "iloc"):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
+
+
+def _pandas_column(series: Any) -> pa.Array:
+    """Plain numbers share their memory, NaN included; only other types are converted."""
+    plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
+    return pa.array(series.to_numpy()) if plain else pa.array(series, from_pandas=True)
 
 
 def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
