@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.hookspecs import hookimpl
-    from bridgeval.report import Report
+    from bridgeval.inspection import Inspection, inspect
+    from bridgeval.report import Report, Reports
     from bridgeval.slices import sliced
     from bridgeval.spec import parse
 
@@ -34,9 +35,11 @@ _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
     "Convention": "bridgeval.convention",
+    "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "Report": "bridgeval.report",
+    "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
     "Slate": "bridgeval.engine.bases",
@@ -47,6 +50,7 @@ _HOMES = {
     "errors": "",
     "evaluate": "bridgeval.evaluate",
     "hookimpl": "bridgeval.hookspecs",
+    "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
     "sliced": "bridgeval.slices",
@@ -57,9 +61,11 @@ __all__ = [
     "Block",
     "Blocks",
     "Convention",
+    "Inspection",
     "ListMetric",
     "Metric",
     "Report",
+    "Reports",
     "Result",
     "RowMetric",
     "Slate",
@@ -70,6 +76,7 @@ __all__ = [
     "errors",
     "evaluate",
     "hookimpl",
+    "inspect",
     "metrics",
     "parse",
     "sliced",

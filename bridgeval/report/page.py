@@ -1,0 +1,70 @@
+"""The report page: one self-contained HTML file. It is a list of sections; whoever has more to say adds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from bridgeval.report import sections
+from bridgeval.report.sections import Content, Section
+
+if TYPE_CHECKING:
+    from bridgeval.inspection import Inspection
+    from bridgeval.report.report import Report
+
+# The order in which they stand; sections given to `page` come after the charts.
+FIRST: tuple[Callable[[Content], Section | None], ...] = (
+    sections.results,
+    sections.against_cutoff,
+    sections.over_users,
+    sections.trade_offs,
+)
+LAST: tuple[Callable[[Content], Section | None], ...] = (
+    sections.inspection,
+    sections.definitions,
+    sections.origin,
+)
+
+
+def page(
+    systems: Mapping[str, Report],
+    *,
+    title: str = "Evaluation report",
+    inspections: Mapping[str, Inspection] | None = None,
+    manifest: Mapping[str, Any] | None = None,
+    more: Sequence[Section] = (),
+    fragment: bool = False,
+) -> str:
+    """The page of one system or of several.
+
+    Args:
+        systems: name -> report. Reports with per-user values get the distribution over users.
+        title: what stands on top.
+        inspections: name -> what `bridgeval.inspect` found.
+        manifest: what made the reports.
+        more: further sections, e.g. a comparison.
+        fragment: whether only the results are wanted, to be shown inside another page.
+    """
+    content = Content(systems, inspections or {}, manifest or {})
+    if fragment:
+        found = [sections.results(content)]
+    else:
+        found = [*(make(content) for make in FIRST), *more, *(make(content) for make in LAST)]
+    return environment().get_template("fragment.html" if fragment else "page.html").render(
+        title=title, content=content, sections=[section for section in found if section is not None]
+    )
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Everything that is filled in is escaped."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("bridgeval.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
