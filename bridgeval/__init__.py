@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
+    from bridgeval.gate import check
     from bridgeval.hookspecs import hookimpl
     from bridgeval.inspection import Inspection, inspect
     from bridgeval.report import Report, Reports
@@ -45,6 +46,7 @@ _HOMES = {
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
+    "check": "bridgeval.gate",
     "compare": "bridgeval.compare",
     "entry": "bridgeval.convention",
     "errors": "",
@@ -71,6 +73,7 @@ __all__ = [
     "Slate",
     "TopKMetric",
     "UserMetric",
+    "check",
     "compare",
     "entry",
     "errors",

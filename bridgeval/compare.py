@@ -109,6 +109,7 @@ def compare(
         how,
         tuple(dict.fromkeys(notes)),
         None if by is None else slices_of(panel, members(by, panel.users), chosen, known, how),
+        {name: one.report for name, one in scored.items() if one.report is not None},
     )
 
 
@@ -126,6 +127,7 @@ class _Scored:
     numbers: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    report: Report | None = None
 
     @property
     def whole(self) -> list[Metric]:
@@ -164,7 +166,7 @@ def _scored_report(name: str, report: Report) -> _Scored:
             metrics |= dict.fromkeys(own, what)
     nothing = report.population.shown_nothing
     note = f"{name} showed nothing to {nothing:,} user(s) that count; they score 0." if nothing else ""
-    return _Scored(tables, numbers, metrics, (note,) if note else ())
+    return _Scored(tables, numbers, metrics, (note,) if note else (), report)
 
 
 def _is_mean(report: Report, metric: str, table: UserTable) -> bool:

@@ -67,7 +67,7 @@ def plugins() -> None:
 
 def _list_metrics() -> None:
     from bridgeval import plugins as installed_plugins
-    from bridgeval.report.definitions import direction_of, summary_of
+    from bridgeval.report.definitions import summary_of
 
     known = installed_plugins.installed()
     order = {family: at for at, family in enumerate(FAMILIES)}
@@ -83,7 +83,6 @@ def _list_metrics() -> None:
 
 def _list_convention(toolkit: str) -> None:
     from bridgeval import plugins as installed_plugins
-    from bridgeval import spec
     from bridgeval.errors import UnknownMetricError
 
     known = installed_plugins.installed()

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bridgeval.errors import UnknownMetricError
+from bridgeval.report.exports import FORMAT, Cell, Exports, Wide, WideRow, number, written
+from bridgeval.report.manifest import versions
 from bridgeval.report.statistics import Friedman
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bridgeval.report.fragments import Section
-    from bridgeval.slices import Slices
+    from bridgeval.report.report import Report
+    from bridgeval.report.sections import Section
+    from bridgeval.report.slices import Slices
 
 Test = Literal["t", "wilcoxon", "permutation"]
 Correction = Literal["holm", "bh", "none"]
@@ -140,27 +141,40 @@ class Difference:
         return "▲" if (self.difference > 0) == self.higher_is_better else "▼"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Systems side by side.
+@dataclass(frozen=True, repr=False)
+class Comparison(Exports):
+    """Systems side by side; `to_csv`, `to_markdown`, `to_html`, ... are ways out of it.
 
     Attributes:
-        systems: their names.
+        names: of the systems, in the order given.
         differences: one for each metric and pair of systems.
         means: one for each metric and system.
         friedman: metric -> Friedman's and Nemenyi's test; empty for two systems.
         settings: how it was made.
         notes: what was odd about the data, in sentences.
         slices: the same by slices of users, when they were asked for.
+        reports: name -> report, of the systems that have one.
+        manifest: what made it, where that is known.
     """
 
-    systems: tuple[str, ...]
+    names: tuple[str, ...]
     differences: tuple[Difference, ...]
     means: tuple[Mean, ...]
     friedman: Mapping[str, Friedman] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
+    reports: Mapping[str, Report] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> Mapping[str, Report]:
+        return self.reports
+
+    @property
+    def baseline(self) -> str:
+        """The system that the first difference is taken to."""
+        return self.differences[0].baseline
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -172,19 +186,48 @@ class Comparison:
         """The difference in a metric; with several systems, of that one to the baseline."""
         found = [d for d in self if d.metric.lower() == metric.lower() and system in (None, d.system)]
         if len(found) != 1:
-            raise KeyError(f"{len(found)} differences for {metric!r}: there are {[(d.metric, d.system) for d in self]}")
+            raise UnknownMetricError(
+                f"{len(found)} differences fit {metric!r}" + (f" of {system!r}" if system else ""),
+                hint=f"there are {', '.join(f'{d.metric} of {d.system}' for d in self)}",
+            )
         return found[0]
 
-    def sentences(self) -> list[str]:
-        """What the marks mean, then what was odd."""
+    def marks(self) -> str:
+        """What the marks mean, in a sentence."""
         how, tests = self.settings, sorted({d.tests for d in self if d.tests})
-        count = f"{tests[0]:,}" if len(tests) == 1 else f"{tests[0]:,} to {tests[-1]:,}" if tests else "0"
-        marks = (
+        count = "0" if not tests else f"{tests[0]:,}" if len(tests) == 1 else f"{tests[0]:,} to {tests[-1]:,}"
+        return (
             f"▲ significantly better, ▼ significantly worse: the {CORRECTIONS[how.correction]} p of the "
             f"{TESTS[how.test]} is below {how.alpha:g}, in a family of {count} test(s): {FAMILIES[how.family]}. "
             f"Intervals: {100 * (1 - how.alpha):g}% BCa of {how.resamples:,} resamples of users, seed {how.seed}."
         )
-        return [marks, *self.notes]
+
+    def footnotes(self) -> list[str]:
+        return [self.marks(), *self.notes]
+
+    def wide(self) -> Wide:
+        """The table to read: a row for each difference."""
+        two = len(self.names) == 2
+        names = [self.differences[0].system, self.baseline] if two else ["system", "value", "baseline"]
+        interval = f"{100 * (1 - self.settings.alpha):g}% interval"
+        head = ["metric", *names, "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
+        return Wide(head, [WideRow(d.metric, tuple(Cell(text) for text in self._texts(d))) for d in self])
+
+    def _texts(self, d: Difference) -> list[str]:
+        who = (
+            [] if len(self.names) == 2 else [d.system if d.baseline == self.baseline else f"{d.system} - {d.baseline}"]
+        )
+        return [
+            *who,
+            number(d.value),
+            number(d.baseline_value),
+            f"{signed(d.difference)} {d.mark}".strip(),
+            "" if math.isnan(d.low) else f"{signed(d.low)} .. {signed(d.high)}",
+            p_text(d.adjusted),
+            f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.method == "paired" else "",
+            "" if math.isnan(d.d_z) else f"{d.d_z:+.3f}",
+            "" if math.isnan(d.detectable) else number(d.detectable),
+        ]
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each difference, with all that is known about it."""
@@ -195,8 +238,9 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {
-            "systems": list(self.systems),
-            "differences": [asdict(d) | {"relative": d.relative} for d in self],
+            "format": FORMAT,
+            "systems": list(self.names),
+            "results": [asdict(d) | {"relative": d.relative} for d in self],
             "means": [asdict(mean) for mean in self.means],
             "friedman": {
                 metric: asdict(test) | {"ranks": test.ranks.tolist(), "pairwise": test.pairwise.tolist()}
@@ -205,89 +249,36 @@ class Comparison:
             "slices": self.slices.to_dict() if self.slices else None,
             "settings": asdict(self.settings),
             "notes": list(self.notes),
+            "manifest": {"versions": versions(), **self.manifest},
         }
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """JSON with all that `to_dict` has; numbers that are not finite become null."""
-        return _written(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
+    def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
+        """The report page with the comparison in it, one self-contained file."""
+        from bridgeval.report.page import page
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        return _written(self.to_pandas().to_csv(index=False), path)
-
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A table for a README or a merge request."""
-        from tabulate import tabulate
-
-        head, rows = self.table()
-        table = tabulate([[c.replace("|", "\\|") for c in row] for row in rows], head, "github", disable_numparse=True)
-        return _written("\n\n".join([table, *self.sentences()]) + "\n", path)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page of the sections, self-contained."""
-        from bridgeval.report.fragments import standalone
-
-        return _written(standalone("Comparison", self.sections()), path)
+        return written(
+            page(self.reports, title="Comparison", manifest=self.manifest, more=self.sections(), **more), path
+        )
 
     def sections(self) -> list[Section]:
-        """(title, html) of each part: the table, the forest plot, critical differences, slices."""
-        from bridgeval.report.fragments import comparison_sections
+        """The comparison's sections of the page: table, forest plot, critical differences, slices."""
+        from bridgeval.report.comparison_sections import comparison_sections
 
         return comparison_sections(self)
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of the table to read."""
-        interval = f"{100 * (1 - self.settings.alpha):g}% interval"
-        two = len(self.systems) == 2
-        names = [self.differences[0].system, self.baseline] if two else ["system", "value", "baseline"]
-        head = ["metric", *names, "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
-        rows = []
-        for d in self:
-            who = [] if two else [d.system if d.baseline == self.baseline else f"{d.system} - {d.baseline}"]
-            paired = d.method == "paired"
-            rows.append(
-                [
-                    d.metric,
-                    *who,
-                    _number(d.value),
-                    _number(d.baseline_value),
-                    f"{_signed(d.difference)} {d.mark}".strip(),
-                    "" if math.isnan(d.low) else f"{_signed(d.low)} .. {_signed(d.high)}",
-                    p_text(d.adjusted),
-                    f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if paired else "",
-                    "" if math.isnan(d.d_z) else f"{d.d_z:+.3f}",
-                    "" if math.isnan(d.detectable) else _number(d.detectable),
-                ]
-            )
-        return head, rows
-
-    @property
-    def baseline(self) -> str:
-        """The system that the first difference is taken to."""
-        return self.differences[0].baseline
 
     def __str__(self) -> str:
         from tabulate import tabulate
 
-        head, rows = self.table()
-        aligned = ["left"] * (len(head) - 8) + ["right"] * 8
-        return "\n".join([tabulate(rows, head, disable_numparse=True, colalign=aligned), "", *self.sentences()])
+        wide = self.wide()
+        rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
+        aligned = ["left"] * (len(wide.head) - 8) + ["right"] * 8
+        table = tabulate(rows, wide.head, disable_numparse=True, colalign=aligned)
+        return "\n".join([table, "", *self.footnotes(), *(self.slices.sentences() if self.slices else [])])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, rows = self.table()
-        return html_table(head, rows) + "".join(f"<p>{html.escape(line)}</p>" for line in self.sentences())
-
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain table; every cell is escaped.
-
-    >>> html_table(["a"], [["<b>"]])
-    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
-    """
-    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        return "".join(section.body for section in self.sections()[:1])
 
 
 def p_text(p: float) -> str:
@@ -299,23 +290,10 @@ def p_text(p: float) -> str:
     return "undefined" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def _number(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
+def signed(value: float) -> str:
+    """A difference to read.
 
-
-def _signed(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:+.4f}" if abs(value) < 1e5 else f"{value:+.5g}"
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
-    return text
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    >>> signed(0.5), signed(-0.25)
+    ('+0.5000', '-0.2500')
+    """
+    return number(value) if math.isnan(value) or value < 0 else f"+{number(value)}"

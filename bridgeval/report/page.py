@@ -50,7 +50,9 @@ def page(
     """
     content = Content(systems, inspections or {}, manifest or {})
     if fragment:
-        found = [sections.results(content)]
+        found: list[Section | None] = [sections.results(content)]
+    elif not systems:
+        found = list(more)
     else:
         found = [*(make(content) for make in FIRST), *more, *(make(content) for make in LAST)]
     return environment().get_template("fragment.html" if fragment else "page.html").render(

@@ -112,25 +112,16 @@ class Slices:
     def to_dict(self) -> dict[str, Any]:
         return {"means": [asdict(row) for row in self.means], "changes": [asdict(row) for row in self.changes]}
 
-    def sentences(self) -> list[str]:
+    def sentences(self, metric: str | None = None, kind: str | None = None) -> list[str]:
         """The worst slice of each metric and system; the slice that moved each difference most."""
         lines = []
-        for kind in self.kinds:
-            for metric in self.metrics:
+        for own_kind in self.kinds if kind is None else [kind]:
+            for name in self.metrics if metric is None else [metric]:
                 for system in dict.fromkeys(row.system for row in self.means):
-                    worst = self.worst(metric, system, kind)
-                    who = f"{system}: " if system else ""
-                    lines.append(
-                        f"{who}{metric} is worst for {kind} = {worst.slice}: {worst.value:.4f} ({worst.users:,} users)."
-                    )
-                for system in dict.fromkeys(row.system for row in self.changes):
-                    moved = self.movers(metric, system, kind)
-                    if moved:
-                        total = math.fsum(row.contribution for row in moved)
-                        lines.append(
-                            f"{system}: {metric} moved by {total:+.4f}, most of it in {kind} = {moved[0].slice} "
-                            f"({moved[0].contribution:+.4f}, {moved[0].share:.0%} of the users)."
-                        )
+                    lines.append(_worst(self.worst(name, system, own_kind)))
+                for pair in dict.fromkeys((row.system, row.baseline) for row in self.changes):
+                    rows = self.movers(name, pair[0], own_kind)
+                    lines.append(_moved([row for row in rows if row.baseline == pair[1]]))
         return lines
 
     def __str__(self) -> str:
@@ -153,6 +144,19 @@ class Slices:
         return "\n".join([tabulate(rows, head, disable_numparse=True), "", *self.sentences()])
 
     __repr__ = __str__
+
+
+def _worst(row: SliceMean) -> str:
+    who = f"{row.system}: " if row.system else ""
+    return f"{who}{row.metric} is worst for {row.kind} = {row.slice}: {row.value:.4f} ({row.users:,} users)."
+
+
+def _moved(rows: Sequence[SliceChange]) -> str:
+    first, total = rows[0], math.fsum(row.contribution for row in rows)
+    return (
+        f"{first.system} against {first.baseline}: {first.metric} moved by {total:+.4f}, most of it in {first.kind} = {first.slice} "
+        f"({first.contribution:+.4f}, {first.share:.0%} of the users)."
+    )
 
 
 Row = TypeVar("Row", SliceMean, SliceChange)
