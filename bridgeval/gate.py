@@ -25,8 +25,9 @@ from bridgeval.errors import BadParameterError, InputError, MisalignedError
 from bridgeval.evaluate import evaluate
 from bridgeval.report import Report
 from bridgeval.report import statistics as st
-from bridgeval.report.exports import number, written
+from bridgeval.report.exports import written
 from bridgeval.report.panel import Panel, is_user_values, read_user_values, write_user_values
+from bridgeval.report.wide import number
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Limit:
             drop = math.nan
         if not equals or not math.isfinite(drop) or drop < 0:
             raise BadParameterError(
-                "a limit is a metric, = and a drop that is not negative",
+                "a limit is a metric, = and a drop from 0 up",
                 f"{text!r}",
                 "e.g. nDCG@10=1% or nDCG@10=0.002",
             )

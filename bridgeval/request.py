@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bridgeval.errors import ConfigError, InputError
+from bridgeval.progress import waiting_for
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -95,7 +96,8 @@ class Request(BaseModel):
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
-        return opened(path, names, self.text_ids)
+        with waiting_for(f"reading {path}"):
+            return opened(path, names, self.text_ids)
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,10 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     for system in request.recommendations:
         lists, truth = request.opened[f"recommendations[{system}]"], request.opened["relevance"]
         if request.inspect:
-            inspections[system] = bridgeval.inspect(
-                lists, truth, request.metrics, convention=request.convention, **request.extras()
-            )
+            with waiting_for(f"inspecting {system}"):
+                inspections[system] = bridgeval.inspect(
+                    lists, truth, request.metrics, convention=request.convention, **request.extras()
+                )
         reports[system] = bridgeval.evaluate(
             lists,
             truth,
@@ -150,7 +153,9 @@ def _matrix(path: str) -> Any:
     import bridgeval
 
     if not hasattr(bridgeval, "Scores"):
-        raise InputError(f"{path!r} is a score matrix, which this version cannot read", hint="write (user, item, score)")
+        raise InputError(
+            f"{path!r} is a score matrix, which this version cannot read", hint="write (user, item, score)"
+        )
     try:
         return bridgeval.Scores(np.load(path, allow_pickle=False))
     except (ValueError, OSError, EOFError) as error:
@@ -180,9 +185,13 @@ def read_config(path: str) -> dict[str, Any]:
     try:
         settings = tomllib.loads(text) if path.endswith(".toml") else yaml.safe_load(text)
     except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path!r} cannot be read", " ".join(str(error).split()), "TOML or YAML is expected") from error
+        raise ConfigError(
+            f"{path!r} cannot be read", " ".join(str(error).split()), "TOML or YAML is expected"
+        ) from error
     if not isinstance(settings, dict):
-        raise ConfigError(f"{path!r} holds no settings", f"a {type(settings).__name__}", "write e.g. metrics: [nDCG@10]")
+        raise ConfigError(
+            f"{path!r} holds no settings", f"a {type(settings).__name__}", "write e.g. metrics: [nDCG@10]"
+        )
     return {name: beside(path, name, value) for name, value in settings.items()}
 
 
@@ -198,7 +207,9 @@ def request_of(settings: Mapping[str, Any], where: str = "the command") -> Reque
             hint = f"did you mean {near[0]!r}?" if near else f"the settings are {', '.join(Request.model_fields)}"
             raise ConfigError(f"{where} has no setting {name!r}", hint=hint) from None
         found = "nothing" if first["type"] == "missing" else repr(first["input"])
-        raise ConfigError(f"{where}: {name}: {first['msg']}", found, "docs/command-line.md lists the settings") from None
+        raise ConfigError(
+            f"{where}: {name}: {first['msg']}", found, "docs/command-line.md lists the settings"
+        ) from None
 
 
 def beside(config: str, name: str, value: Any) -> Any:

@@ -100,16 +100,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     warnings.showwarning = _show_warning
     try:
         code = program.main(given, prog_name="bridgeval", standalone_mode=False)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         if "--debug" in given:
             traceback.print_exc()
         code = _explain(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: BaseException) -> int:
     """Says what went wrong in one line and a hint; the exit code."""
-    if isinstance(error, click.Abort):
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         say("interrupted", "")
         return INTERRUPTED
     if isinstance(error, click.ClickException):

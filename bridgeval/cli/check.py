@@ -28,15 +28,11 @@ Examples:
     metavar="METRIC=DROP",
     help="The drop that would be borne: nDCG@10=1% (of the baseline's value) or nDCG@10=0.002. Repeatable.",
 )
-@click.option(
-    "--alpha", type=float, default=0.05, show_default=True, help="How often a drop of the limit may pass."
-)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="How often a drop of the limit may pass.")
 @click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean.")
 @click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
-@click.option(
-    "--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if it holds."
-)
+@click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if it holds.")
 @options(FILES)  # fmt: skip
 @click.pass_context
 def check(context: click.Context, recs: str, truth: str, **given: Any) -> None:

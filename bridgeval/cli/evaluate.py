@@ -34,16 +34,18 @@ Examples:
 @click.argument("files", nargs=-1, metavar="[RECS]... TRUTH")
 @options(ASKING, READING, WRITING)
 @click.pass_context
-def evaluate(context: click.Context, files: tuple[str, ...], config: str | None, **_: Any) -> None:
+def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
     """Evaluate recommendations against what proved relevant.
 
     RECS is one file for each system, NAME=FILE gives it a name; TRUTH comes last. Files are told by what is in them:
     Parquet, CSV, TSV, JSON lines, TREC runs and qrels, .npy score matrices; packed by gzip, bzip2 or zstd or not; - is
     standard input.
     """
-    from bridgeval.cli import output
     from bridgeval.request import run
 
     request = request_from(context, files, config)
     outcome = run(request)
+    # Imported late: what is wrong with the files is said without waiting for the engine.
+    from bridgeval.cli import output
+
     output.write(request, outcome)

@@ -22,7 +22,7 @@ Examples:
 @options(ASKING, READING)
 @click.option("--format", type=click.Choice(["table", "json"]), help="How the findings are written. [default: table]")
 @click.pass_context
-def inspect(context: click.Context, files: tuple[str, ...], config: str | None, **_: Any) -> None:
+def inspect(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
     """Look at the data before it is measured.
 
     Says who is in the recommendations, in the truth, in both, what is odd (short lists, repeated rows, ties at the cut,

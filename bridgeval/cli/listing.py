@@ -51,7 +51,7 @@ def plugins() -> None:
         # The table says the same.
         warnings.simplefilter("ignore", PluginWarning)
         known = installed_plugins.installed()
-        offers = {
+        offers: dict[str, Iterable[str]] = {
             "metrics": known.metrics,
             "loaders": known.loaders,
             "conventions": known.conventions,
@@ -72,9 +72,7 @@ def _list_metrics() -> None:
     known = installed_plugins.installed()
     order = {family: at for at, family in enumerate(FAMILIES)}
     listed = sorted(known.metrics.items(), key=lambda pair: order.get(pair[1].family, len(order)))
-    rows = [
-        (name, metric.family, _arrow(metric), _first_sentence(summary_of(metric))) for name, metric in listed
-    ]
+    rows = [(name, metric.family, _arrow(metric), _first_sentence(summary_of(metric))) for name, metric in listed]
     _print_table(["metric", "family", "", "is"], rows)
     click.echo("↑ higher is better, ↓ lower is better; `bridgeval metrics NAME` explains one")
     names = ", ".join(f"{table.toolkit} ({len(table.metrics)})" for table in known.conventions.values())
@@ -115,10 +113,14 @@ def _explain(name: str) -> None:
         click.echo(f"  - {rule}")
     needs = metric.needs()
     needed = sorted(needs.pairs | needs.context | needs.users)
-    click.echo("needs: " + ("; ".join(f"{need}: {GIVEN_BY.get(need, need)}" for need in needed) or "lists and relevance"))
+    click.echo(
+        "needs: " + ("; ".join(f"{need}: {GIVEN_BY.get(need, need)}" for need in needed) or "lists and relevance")
+    )
     click.echo("parameters:")
     values = {f: getattr(metric, f) for f in parameters_of(type(metric))}
-    _print_table(["name", "value", "meaning"], [(f, repr(values[f]), said) for f, said in parameters_of(type(metric)).items()])
+    _print_table(
+        ["name", "value", "meaning"], [(f, repr(values[f]), said) for f, said in parameters_of(type(metric)).items()]
+    )
 
 
 def _made(name: str, must: bool = False) -> Metric | None:

@@ -16,14 +16,12 @@ ONE_BY_ONE = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource
 EXISTING = click.Path()
 
 
-class Pairs(click.ParamType):
+class Pairs(click.ParamType):  # type: ignore[type-arg]
     """`user=customer,item=sku` as a dictionary."""
 
     name = "part=column,..."
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> dict[str, str]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
         if isinstance(value, dict):
             return value
         pairs = [pair.partition("=") for pair in value.split(",")]
@@ -32,18 +30,16 @@ class Pairs(click.ParamType):
         return {part.strip(): column.strip() for part, _, column in pairs}
 
 
-class Names(click.ParamType):
+class Names(click.ParamType):  # type: ignore[type-arg]
     """`user,item,score` as a list."""
 
     name = "name,..."
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
         return [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
 
 
-class MetricName(click.ParamType):
+class MetricName(click.ParamType):  # type: ignore[type-arg]
     """A metric's name, completed by the shell from what is installed."""
 
     name = "metric"
@@ -58,7 +54,9 @@ class MetricName(click.ParamType):
 
 
 FILES = (
-    click.option("--history", "--train", type=EXISTING, help="Training interactions: for novelty, popularity, seen items."),
+    click.option(
+        "--history", "--train", type=EXISTING, help="Training interactions: for novelty, popularity, seen items."
+    ),
     click.option("--catalogue", type=EXISTING, help="All items that could have been shown."),
     click.option("--item-groups", type=EXISTING, help="Item and its group, for fairness between items."),
     click.option("--user-groups", type=EXISTING, help="User and their group."),

@@ -74,7 +74,9 @@ def write_file(path: str, write: Callable[[str], object]) -> None:
     try:
         write(path)
     except OSError as error:
-        raise ConfigError(f"{path!r} cannot be written", error.strerror or str(error), "choose another place") from error
+        raise ConfigError(
+            f"{path!r} cannot be written", error.strerror or str(error), "choose another place"
+        ) from error
     click.echo(f"wrote {path}", err=True)
 
 
@@ -98,7 +100,9 @@ def _table(reports: Reports) -> Table:
     for at, title in enumerate(wide.head):
         table.add_column(Text(title), justify="right" if at else "left", no_wrap=not at)
     for row in wide.rows:
-        cells = [Text(cell.text + (" *" if cell.best else ""), style="bold green" if cell.best else "") for cell in row.cells]
+        cells = [
+            Text(cell.text + (" *" if cell.best else ""), style="bold green" if cell.best else "") for cell in row.cells
+        ]
         table.add_row(Text(row.title), *cells)
     return table
 

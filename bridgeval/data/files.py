@@ -82,9 +82,7 @@ def files_at(path: str) -> list[str]:
     return found
 
 
-def table_in(
-    opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_ids: bool = False
-) -> pa.Table:
+def table_in(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
     """The table in one opened file; `path` is what messages call it."""
     data = _unpacked(opened, path)
     kind = kind_of(data[:HEAD].to_pybytes())

@@ -35,9 +35,9 @@ class Sample:
 def sample(seed: int = SEED) -> Sample:
     """The same sample for the same seed.
 
-    Users have a mixture of tastes, items belong to a taste and have a popularity that falls as a power of their rank. Who
-    buys what is drawn from both; a few purchases of each user are kept back as the truth. Some users are new: nothing is
-    known of them.
+    Users have a mixture of tastes, items belong to a taste and have a popularity that falls as a power of their rank.
+    Who buys what is drawn from both; a few purchases of each user are kept back as the truth. Some users are new:
+    nothing is known of them.
     """
     rng = np.random.default_rng(seed)
     popularity = rng.permutation(1.0 / np.arange(1, ITEMS + 1) ** 0.75)

@@ -64,7 +64,7 @@ def nothing_in_common(chunks: Sequence[Slates]) -> Iterator[Finding]:
         yield Finding(
             "items in common",
             "alarm",
-            f"no relevant item is in any list: {_quoted(sorted(shown)[:3])} were shown, {_quoted(sorted(truth)[:3])} are relevant",
+            f"no relevant item is in any list: {_quoted(sorted(shown))} were shown, {_quoted(sorted(truth))} relevant",
             f"every value is 0{_hint(shown, truth)}",
         )
 

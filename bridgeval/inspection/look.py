@@ -109,42 +109,45 @@ class _Look:
 
     def _alignment(self) -> Iterator[Finding]:
         both, truth, shown = (self.users[name] for name in ("in both", "with relevance", "recommended to"))
-        slates = self.chunks
         if not both and truth and shown:
-            yield ids.nobody_in_common(slates)
+            yield ids.nobody_in_common(self.chunks)
             return
-        lost = truth - both
-        if lost:
-            level: Level = "alarm" if lost > LARGE_SHARE * truth else "note"
-            effect = self._becomes("over users that both sides have", users="both")
-            yield Finding("users without lists", level, f"{lost:,} of {truth:,} users with relevance were recommended nothing", f"they score 0; {effect}", lost)  # fmt: skip
-        if shown - both:
-            yield Finding("users without relevance", "note", f"{shown - both:,} of {shown:,} users with recommendations have no relevance", "they do not count", shown - both)  # fmt: skip
+        if lost := truth - both:
+            yield Finding(
+                "users without lists",
+                _level(lost, truth),
+                f"{lost:,} of {truth:,} users with relevance were recommended nothing",
+                f"they score 0; {self._becomes('over users that both sides have', users='both')}",
+                lost,
+            )
+        if unused := shown - both:
+            what = f"{unused:,} of {shown:,} users with recommendations have no relevance"
+            yield Finding("users without relevance", "note", what, "they do not count", unused)
         if both == truth == shown:
             yield Finding("users", "fine", f"all {both:,} users are on both sides")
-        yield from ids.nothing_in_common(slates)
+        yield from ids.nothing_in_common(self.chunks)
 
     def _short_lists(self) -> Iterator[Finding]:
-        counted = int(self.counts.get("counted", 0))
-        short = int(self.counts.get("short lists", 0) - self.counts.get("shown nothing", 0))
         if not self.k:
             return
+        counted = self._count("counted")
+        short = self._count("short lists") - self._count("shown nothing")
         if not short:
             yield Finding("short lists", "fine", f"every list has at least {self.k} items")
             return
         what = f"{short:,} of {counted:,} lists are shorter than {self.k}"
-        level: Level = "alarm" if short > LARGE_SHARE * counted else "note"
-        yield Finding("short lists", level, what, "empty places count as misses", short)
+        yield Finding("short lists", _level(short, counted), what, "empty places count as misses", short)
 
     def _repeats(self) -> Iterator[Finding]:
-        shown = int(self.counts.get("repeated shown rows", 0))
-        relevant = int(self.counts.get("repeated relevant rows", 0))
+        shown, relevant = self._count("repeated shown rows"), self._count("repeated relevant rows")
         if shown:
-            effect = self._becomes("if each time counted", duplicates="all")
-            yield Finding("repeated recommendations", "alarm", f"{shown:,} recommendations repeat a (user, item) pair", f"the best place counts; {effect}", shown)  # fmt: skip
+            what = f"{shown:,} recommendations repeat a (user, item) pair"
+            effect = f"the best place counts; {self._becomes('if each time counted', duplicates='all')}"
+            yield Finding("repeated recommendations", "alarm", what, effect, shown)
         if relevant:
-            effect = self._becomes("if each time counted", truth_duplicates="all")
-            yield Finding("repeated relevance", "note", f"{relevant:,} rows of the relevance repeat a (user, item) pair", f"the highest gain counts, once; {effect}", relevant)  # fmt: skip
+            what = f"{relevant:,} rows of the relevance repeat a (user, item) pair"
+            effect = f"the highest gain counts, once; {self._becomes('if each time counted', truth_duplicates='all')}"
+            yield Finding("repeated relevance", "note", what, effect, relevant)
         if not shown and not relevant:
             yield Finding("repeated rows", "fine", "no (user, item) pair is repeated")
 
@@ -153,8 +156,7 @@ class _Look:
             return
         tied = self._sum(lambda slates: variations.tied_at(slates.shown, self.k))
         low, high = (self._value(change) for change in (variations.worst_first, variations.best_first))
-        counted = max(int(self.counts.get("counted", 0)), 1)
-        what = f"{tied:,} of {counted:,} lists have equal scores at the cut ({self.k})"
+        what = f"{tied:,} of {self._count('counted'):,} lists have equal scores at the cut ({self.k})"
         if low is None or high is None or self.value is None or high - low <= 1e-12:
             yield Finding("ties", "fine", "the order of equal scores does not change the value", count=tied)
             return
@@ -173,18 +175,28 @@ class _Look:
             rises += int(((steps[1:] > steps[:-1]) & same_user).sum())
             falls += int(((steps[1:] < steps[:-1]) & same_user).sum())
         if rises > 99 * falls and rises >= 10:
-            yield Finding("rising scores", "alarm", "scores rise from row to row in nearly every list", "the highest score is taken for the best; if these are ranks or distances, the lists are upside down", rises)  # fmt: skip
+            yield Finding(
+                "rising scores",
+                "alarm",
+                "scores rise from row to row in nearly every list",
+                "the highest is taken for the best; if these are ranks or distances, the lists are upside down",
+                rises,
+            )
 
     def _unknown(self) -> Iterator[Finding]:
-        shown = self.counts.get("shown items not in the catalogue")
-        relevant = int(self.counts.get("relevant items not in the catalogue", 0))
+        if self.context.catalogue is None:
+            return
+        shown = self._count("shown items not in the catalogue")
+        relevant, rows = self._count("relevant items not in the catalogue"), self._count("relevant rows")
         if shown:
-            yield Finding("unknown items shown", "alarm", f"{int(shown):,} shown items are not in the catalogue or history", "each takes a place; metrics over the catalogue leave them out", int(shown))  # fmt: skip
+            what = f"{shown:,} shown items are not in the catalogue or history"
+            effect = "each takes a place; metrics over the catalogue leave them out"
+            yield Finding("unknown items shown", "alarm", what, effect, shown)
         if relevant:
-            rows = max(int(self.counts.get("relevant rows", 0)), 1)
-            level: Level = "alarm" if relevant > LARGE_SHARE * rows else "note"
-            yield Finding("unknown items relevant", level, f"{relevant:,} of {rows:,} relevant rows have an item that the catalogue or history lacks", "a system trained on that history cannot recommend it; recall cannot reach 1", relevant)  # fmt: skip
-        if shown == 0 and not relevant:
+            what = f"{relevant:,} of {rows:,} relevant rows have an item that the catalogue or history lacks"
+            effect = "a system trained on that history cannot recommend it; recall cannot reach 1"
+            yield Finding("unknown items relevant", _level(relevant, rows), what, effect, relevant)
+        if not shown and not relevant:
             yield Finding("unknown items", "fine", "the catalogue has every item")
 
     def _seen(self) -> Iterator[Finding]:
@@ -204,13 +216,17 @@ class _Look:
             return
         below = self._sum(lambda slates: slates.relevant.columns["gain"] <= above)
         if below:
-            users = int(self.counts.get("no relevant item", 0))
-            yield Finding("rows not relevant", "note", f"{below:,} rows of the relevance have a gain of {above:g} or less", f"they are not relevant; {users:,} users have no other and do not count", below)  # fmt: skip
+            what = f"{below:,} rows of the relevance have a gain of {above:g} or less"
+            effect = f"they are not relevant; {self._count('no relevant item'):,} users have no other and do not count"
+            yield Finding("rows not relevant", "note", what, effect, below)
 
     def _masked(self) -> Iterator[Finding]:
-        masked = int(self.counts.get("masked rows", 0))
-        if masked:
+        if masked := self._count("masked rows"):
             yield Finding("masked rows", "note", f"{masked:,} rows are scored -inf", "they are not shown", masked)
+
+    def _count(self, what: str) -> int:
+        """A count of the census; 0 where it has none."""
+        return int(self.counts.get(what, 0))
 
     @property
     def _scored(self) -> bool:
@@ -242,6 +258,11 @@ class _Look:
 def _headline(metrics: list[Metric]) -> Metric:
     ranking = [metric for metric in metrics if metric.family == "accuracy" and getattr(metric, "k", None)]
     return (ranking or metrics)[0]
+
+
+def _level(count: int, whole: int) -> Level:
+    """Worth an alarm when it is about many."""
+    return "alarm" if count > LARGE_SHARE * whole else "note"
 
 
 def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -33,7 +33,9 @@ def without_missing(value: Any, role: Role, columns: Mapping[str, str] | None, f
     for name, count in counts.items():
         if count:
             what = f"{count:,} of {len(table):,} rows of the {role} have no value in {name!r} (null or NaN)"
-            found.append(Finding("missing values", "stop", what, "`evaluate` refuses them; the rest is inspected", count))
+            found.append(
+                Finding("missing values", "stop", what, "`evaluate` refuses them; the rest is inspected", count)
+            )
     if not any(counts.values()):
         return value
     return table.filter(pc.invert(reduce(pc.or_, missing.values())))

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -21,7 +22,7 @@ VARIABLES = {INK: "var(--soft)", LINE: "var(--line)"} | {
     colour: f"var(--series-{at})" for at, colour in enumerate(SERIES, start=1)
 }
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bridgeval",
     "font.size": 9,
@@ -72,7 +73,8 @@ def distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
         edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
         for at, values in enumerate(defined):
             shares = np.histogram(values, edges)[0] / max(len(values), 1) * 100
-            axes.stairs(shares, edges, color=colour(at), fill=True, alpha=0.14)
+            if len(defined) < 3:
+                axes.stairs(shares, edges, color=colour(at), fill=True, alpha=0.14)
             axes.stairs(shares, edges, color=colour(at), linewidth=1.4)
             axes.axvline(float(values.mean()), color=colour(at), linestyle="--", linewidth=1.4)
         axes.set_ylabel("% of users")
@@ -90,7 +92,7 @@ def trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], lower
             axes.plot(*zip(*best, strict=True), color=INK, linestyle=":", linewidth=1.4, zorder=1)
         for at, (x, y) in enumerate(points):
             face = colour(at) if at in front else "none"
-            axes.plot(x, y, marker(at), markersize=10, markeredgewidth=1.8, markeredgecolor=colour(at), markerfacecolor=face)  # fmt: skip
+            axes.plot(x, y, marker(at), color=colour(at), markersize=10, markeredgewidth=1.8, markerfacecolor=face)
         axes.margins(0.25)
         if lower_is_better:
             axes.invert_yaxis()
@@ -134,7 +136,9 @@ def svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) ->
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = written.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1)
+    text = re.sub(
+        r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1
+    )
     return Markup(_coloured(text, VARIABLES))
 
 

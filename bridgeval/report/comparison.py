@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import UnknownMetricError
-from bridgeval.report.exports import FORMAT, Cell, Exports, Wide, WideRow, number, written
+from bridgeval.report.exports import FORMAT, Exports, written
 from bridgeval.report.manifest import versions
 from bridgeval.report.statistics import Friedman
+from bridgeval.report.wide import Cell, Wide, WideRow, number
 
 if TYPE_CHECKING:
     import pandas as pd

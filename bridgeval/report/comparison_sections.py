@@ -38,9 +38,7 @@ def forest(comparison: Comparison) -> Section | None:
         if rows:
             words = f"difference of {pair[0]} to {pair[1]}, in % of {pair[1]}"
             figures.append((" − ".join(pair), charts.forest(rows), words))
-    about = (
-        "Where an interval does not touch zero, the sign is clear. Filled marks are significant after the correction."
-    )
+    about = "An interval that does not touch zero has a clear sign. Filled marks are significant after the correction."
     return _figures("forest", "Differences and their intervals", comparison, figures, about)
 
 

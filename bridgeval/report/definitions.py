@@ -132,7 +132,9 @@ def _matters(name: str, value: Any, default: Any) -> bool:
 
 def _in_words(name: str, value: Any, said: str, k: int | None) -> str:
     if name == "above":
-        return "every row of the truth is relevant" if value is None else f"rows with a gain above {value:g} are relevant"
+        return (
+            "every row of the truth is relevant" if value is None else f"rows with a gain above {value:g} are relevant"
+        )
     if name == "cut":
         return f"lists are cut to {value} rows before repeated items are removed"
     if value in SHARED.get(name, {}):

@@ -6,17 +6,19 @@ canonical one, its convention included, so that a number never travels without i
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import BadParameterError
 from bridgeval.report.definitions import definition_of
+from bridgeval.report.wide import EVERYONE, Cell, Row, Wide, wide_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,28 +26,7 @@ if TYPE_CHECKING:
     from bridgeval.report.report import Report
 
 COLUMNS = ("system", "metric", "k", "slice", "value", "low", "high", "users")
-EVERYONE = "all"
 FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Row:
-    """One number.
-
-    Attributes:
-        slice: the part of the users it is about; "all" is everyone.
-        low, high: the 95% interval, NaN where there is none.
-        users: how many it was taken over, None where it is not taken over users.
-    """
-
-    system: str
-    metric: str
-    k: int | None
-    slice: str
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-    users: int | None = None
 
 
 class Exports(ABC):
@@ -169,6 +150,19 @@ class Exports(ABC):
             )
         getattr(with_inputs(self, inputs) if inputs else self, writers[ending])(path)
 
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        wide = self.wide()
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in wide.head)
+        body = "".join(
+            f"<tr><td>{html.escape(row.title)}</td>"
+            + "".join(f"<td>{_bold(cell)}</td>" for cell in row.cells)
+            + "</tr>"
+            for row in wide.rows
+        )
+        notes = "<br>".join(map(html.escape, self.footnotes()))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+
     def footnotes(self) -> list[str]:
         """Who counted, a sentence for each system that differs."""
         said: dict[str, list[str]] = {}
@@ -212,78 +206,6 @@ class Reports(Exports, Mapping[str, "Report"]):
     def __len__(self) -> int:
         return len(self._systems)
 
-    def _repr_html_(self) -> str:
-        return self.to_html(fragment=True)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What stands in one place of a wide table."""
-
-    text: str
-    best: bool = False
-    value: float = math.nan
-
-
-@dataclass(frozen=True)
-class WideRow:
-    """A metric, in one slice, beside its values."""
-
-    title: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Wide:
-    """A table to read: a title for each column, a row for each metric."""
-
-    head: list[str]
-    rows: list[WideRow]
-
-
-def wide_view(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
-    """The wide view of a long form.
-
-    Args:
-        rows: the long form.
-        better: metric -> whether higher is better; None, or no entry, marks no value as the best.
-    """
-    systems = list(dict.fromkeys(row.system for row in rows))
-    if len(systems) < 2:
-        cells = [
-            (Cell(number(row.value)), Cell(interval(row.low, row.high)), Cell(count(row.users))) for row in rows
-        ]
-        titles = [_title(row) for row in rows]
-        return Wide(
-            ["metric", "value", "95% interval", "users"],
-            [WideRow(title, cell) for title, cell in zip(titles, cells, strict=True)],
-        )
-    by_title: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        by_title.setdefault(_title(row), {})[row.system] = row
-    wide = [WideRow(title, _compared(found, systems, better)) for title, found in by_title.items()]
-    return Wide(["metric", *systems], wide)
-
-
-def _compared(found: Mapping[str, Row], systems: Sequence[str], better: Mapping[str, bool | None]) -> tuple[Cell, ...]:
-    values = {name: row.value for name, row in found.items() if not math.isnan(row.value)}
-    metric = next(iter(found.values())).metric
-    best: float | None = None
-    if len(values) > 1 and better.get(metric) is not None and len(set(values.values())) > 1:
-        best = max(values.values()) if better[metric] else min(values.values())
-    return tuple(
-        Cell(_with_half_width(found[name]), found[name].value == best, found[name].value) if name in found else Cell("")
-        for name in systems
-    )
-
-
-def _with_half_width(row: Row) -> str:
-    return number(row.value) + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
-
-
-def _title(row: Row) -> str:
-    return row.metric if row.slice == EVERYONE else f"{row.metric} · {row.slice}"
-
 
 def _rows(system: str, report: Report) -> Iterator[Row]:
     for name, result in report.results.items():
@@ -295,16 +217,9 @@ def _rows(system: str, report: Report) -> Iterator[Row]:
             yield Row(system, f"{name}[{part}]", k, EVERYONE, value, users=result.users)
 
 
-def number(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
-
-
-def interval(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f"{low:.4f} .. {high:.4f}"
-
-
-def count(users: int | None) -> str:
-    return "" if users is None else f"{users:,}"
+def _bold(cell: Cell) -> str:
+    text = html.escape(cell.text)
+    return f"<b>{text}</b>" if cell.best else text
 
 
 def written(text: str, path: str | os.PathLike[str] | None) -> str:

@@ -121,7 +121,9 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
             "only reports that `bridgeval evaluate --format json` wrote can be verified",
         )
     if any(given.get("path") == STDIN for given in manifest["inputs"].values()):
-        raise InputError("this report was made from standard input, which is gone", hint="evaluate files to verify later")
+        raise InputError(
+            "this report was made from standard input, which is gone", hint="evaluate files to verify later"
+        )
     request = request_of(_resolved(manifest["request"], folder) | {"inspect": False}, "the manifest")
     differences = list(_changed_inputs(manifest["inputs"], request.files))
     recorded = {_key(row): row for row in document["results"]}

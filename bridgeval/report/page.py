@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from bridgeval.report import sections
 from bridgeval.report.sections import Content, Section
@@ -36,7 +38,6 @@ def page(
     inspections: Mapping[str, Inspection] | None = None,
     manifest: Mapping[str, Any] | None = None,
     more: Sequence[Section] = (),
-    fragment: bool = False,
 ) -> str:
     """The page of one system or of several.
 
@@ -46,27 +47,28 @@ def page(
         inspections: name -> what `bridgeval.inspect` found.
         manifest: what made the reports.
         more: further sections, e.g. a comparison.
-        fragment: whether only the results are wanted, to be shown inside another page.
     """
     content = Content(systems, inspections or {}, manifest or {})
-    if fragment:
-        found: list[Section | None] = [sections.results(content)]
-    elif not systems:
-        found = list(more)
-    else:
-        found = [*(make(content) for make in FIRST), *more, *(make(content) for make in LAST)]
-    return environment().get_template("fragment.html" if fragment else "page.html").render(
-        title=title, content=content, sections=[section for section in found if section is not None]
-    )
+    first, last = (FIRST, LAST) if systems else ((), ())
+    found: list[Section | None] = [*(make(content) for make in first), *more, *(make(content) for make in last)]
+    shown = [section for section in found if section is not None]
+    return environment().get_template("page.html").render(title=title, content=content, sections=shown)
 
 
 @cache
 def environment() -> jinja2.Environment:
     """Everything that is filled in is escaped."""
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("bridgeval.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["code"] = _code
+    return made
+
+
+def _code(text: str) -> Markup:
+    """Text, escaped, with what stands between backticks as code."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))

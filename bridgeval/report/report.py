@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -147,18 +146,6 @@ class Report(Exports, Mapping[str, float]):
         return "\n".join([table, "", *self.population.sentences()])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        wide = self.wide()
-        head = "".join(f"<th>{html.escape(title)}</th>" for title in wide.head)
-        body = "".join(
-            f"<tr><td>{html.escape(row.title)}</td>"
-            + "".join(f"<td>{html.escape(cell.text)}</td>" for cell in row.cells)
-            + "</tr>"
-            for row in wide.rows
-        )
-        notes = "<br>".join(map(html.escape, self.population.sentences()))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
 
     def _spelled(self, name: str) -> str:
         """The report's own spelling of a name; a toolkit's prefix may be left out where that is unique."""

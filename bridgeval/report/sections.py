@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from bridgeval.engine.metric import Metric
 from bridgeval.report.definitions import definition_of
-from bridgeval.report.exports import EVERYONE, Reports, Row, interval, number
+from bridgeval.report.exports import Reports
+from bridgeval.report.wide import EVERYONE, Row, best_of, interval, number
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -101,6 +102,24 @@ class Content:
         return self.leading[0] if self.leading else None
 
     @cached_property
+    def verdict(self) -> str:
+        """The headline metric in a sentence."""
+        found = self.rows.get(self.headline or "", {})
+        order = [row for row in found.values() if math.isfinite(row.value)]
+        if not order:
+            return ""
+        higher = self.metrics[self.headline or ""].higher_is_better
+        order.sort(key=lambda row: row.value, reverse=higher is not False)
+        best = order[0]
+        within = "" if math.isnan(best.low) else f" (95% interval {interval(best.low, best.high).replace('..', 'to')})"
+        if len(order) == 1 or higher is None:
+            return f"{self.headline} is {number(best.value)}{within}" + (f" for {best.system}." if best.system else ".")
+        second = order[1]
+        side = "above" if best.value > second.value else "below"
+        ahead = f", {abs(best.value / second.value - 1):.0%} {side} {second.system}" if second.value else ""
+        return f"{best.system} has the best {self.headline}: {number(best.value)}{within}{ahead}."
+
+    @cached_property
     def counted(self) -> list[str]:
         return self.reports.footnotes()
 
@@ -130,7 +149,7 @@ def against_cutoff(content: Content) -> Section | None:
             if all(system in content.rows.get(name, {}) for name in names)
         ]
         if drawn:
-            figures.append((base, charts.curves(drawn), f"{base} at k = {', '.join(_cutoffs(content, names))}"))
+            figures.append(Drawn(base, charts.curves(drawn), f"{base} at k = {', '.join(_cutoffs(content, names))}"))
     about = "How each metric grows with the length of the list; bands are 95% intervals."
     return _figures("cutoffs", "Against the cutoff", content, figures[:CHARTS], about)
 
@@ -146,7 +165,7 @@ def over_users(content: Content) -> Section | None:
         collected = [report.collected.get(name) for report in content.systems.values()]
         values = [table.values for table in collected if table is not None]
         if len(values) == len(collected) and all(np.isfinite(one).any() for one in values):
-            figures.append((name, charts.distribution(values), f"share of users by their {name}"))
+            figures.append(Drawn(name, charts.distribution(values), f"share of users by their {name}"))
     about = "A mean hides who it is made of. Dashed lines are the means."
     return _figures("users", "Over users", content, figures[:CHARTS], about)
 
@@ -161,7 +180,11 @@ def trade_offs(content: Content) -> Section | None:
     figures = []
     for y in sorted(content.leading, key=lambda name: _place(content.metrics[name].family)):
         better = content.metrics[y].higher_is_better
-        if content.metrics[y].family not in BEYOND_ACCURACY or better is None or len(content.rows[y]) < len(content.names):
+        if (
+            content.metrics[y].family not in BEYOND_ACCURACY
+            or better is None
+            or len(content.rows[y]) < len(content.names)
+        ):
             continue
         points = [(content.rows[x][system].value, content.rows[y][system].value) for system in content.names]
         if not all(map(math.isfinite, (value for point in points for value in point))):
@@ -170,7 +193,8 @@ def trade_offs(content: Content) -> Section | None:
         drawing = charts.trade_off(points, front, not better)
         best = " and ".join(content.names[at] for at in front)
         direction = "more is better" if better else "less is better, so the axis is turned over"
-        figures.append((f"{y} against {x}", drawing, f"{direction}; not beaten on both: {best}"))
+        words = f"{direction}; not beaten on both: {best}"
+        figures.append(Drawn(f"{y} against {x}", drawing, words, shown=True))
     about = f"Up and to the right is better. {x} runs along the bottom; filled marks are the Pareto front."
     return _figures("trade-offs", "Accuracy and beyond", content, figures[:CHARTS], about)
 
@@ -193,7 +217,9 @@ def definitions(content: Content) -> Section:
         native = one.native.removesuffix(f"@{k}")
         grouped.setdefault((native, one.family, one.direction, one.summary, one.rules), []).append(one.name)
     body = _rendered("definitions.html", grouped=grouped)
-    return Section("definitions", "What the numbers mean", body, "The same name means different things elsewhere. Here it is this.")
+    return Section(
+        "definitions", "What the numbers mean", body, "The same name means different things elsewhere. Here it is this."
+    )
 
 
 def origin(content: Content) -> Section:
@@ -202,6 +228,16 @@ def origin(content: Content) -> Section:
 
     body = _rendered("origin.html", content=content, versions=versions())
     return Section("origin", "How it was made", body)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart, and what it shows in words: for those who cannot see it, or for all."""
+
+    title: str
+    drawing: Markup
+    words: str
+    shown: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,10 +254,8 @@ class Bar:
 
 def _card(content: Content, name: str) -> dict[str, Any]:
     found = content.rows[name]
-    better = content.metrics[name].higher_is_better
-    values = [row.value for row in found.values() if math.isfinite(row.value)]
     scale = max((v for row in found.values() for v in (row.value, row.high) if math.isfinite(v)), default=0.0)
-    best = None if better is None or len(set(values)) < 2 else max(values) if better else min(values)
+    best = best_of((row.value for row in found.values()), content.metrics[name].higher_is_better)
 
     def percent(value: float) -> float:
         return round(min(max(100 * value / scale, 0.0), 100.0), 2) if scale > 0 and math.isfinite(value) else 0.0
@@ -251,8 +285,7 @@ def _line(content: Content, row: tuple[str, dict[str, Row]]) -> dict[str, Any]:
     name, found = row
     metric = _metric_of(content, name)
     better = metric.higher_is_better
-    values = [one.value for one in found.values() if math.isfinite(one.value)]
-    best = None if better is None or len(set(values)) < 2 else max(values) if better else min(values)
+    best = best_of((one.value for one in found.values()), better)
     cells = []
     for system in content.names:
         one = found.get(system)
@@ -275,9 +308,7 @@ def _cutoffs(content: Content, names: Sequence[str]) -> list[str]:
     return [str(getattr(content.metrics[name], "k", "")) for name in names]
 
 
-def _figures(
-    key: str, title: str, content: Content, figures: Sequence[tuple[str, Markup, str]], about: str
-) -> Section | None:
+def _figures(key: str, title: str, content: Content, figures: Sequence[Drawn], about: str) -> Section | None:
     if not figures:
         return None
     return Section(key, title, _rendered("figures.html", content=content, figures=figures), about)

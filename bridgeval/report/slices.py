@@ -154,8 +154,8 @@ def _worst(row: SliceMean) -> str:
 def _moved(rows: Sequence[SliceChange]) -> str:
     first, total = rows[0], math.fsum(row.contribution for row in rows)
     return (
-        f"{first.system} against {first.baseline}: {first.metric} moved by {total:+.4f}, most of it in {first.kind} = {first.slice} "
-        f"({first.contribution:+.4f}, {first.share:.0%} of the users)."
+        f"{first.system} against {first.baseline}: {first.metric} moved by {total:+.4f}, "
+        f"most of it in {first.kind} = {first.slice} ({first.contribution:+.4f}, {first.share:.0%} of the users)."
     )
 
 
