@@ -35,7 +35,7 @@ Examples:
 @click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if it holds.")
 @options(FILES)  # fmt: skip
 @click.pass_context
-def check(context: click.Context, recs: str, truth: str, **given: Any) -> None:
+def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:
     """A gate for pipelines: RECS may not be worse than a baseline by more than is borne.
 
     A non-inferiority test on paired users: the gate holds when, for every metric, a drop as large as its limit can be

@@ -46,7 +46,7 @@ Examples:
 @click.argument("files", nargs=-1, metavar="[TRUTH] RECS...", required=True)
 @options(ASKING, FILES, TESTING)
 @click.pass_context
-def compare(context: click.Context, files: tuple[str, ...], **given: Any) -> None:
+def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """Is one system better than another?
 
     TRUTH comes first; RECS is one file for each system, NAME=FILE gives it a name, a folder stands for the files in it.

@@ -46,14 +46,18 @@ def forest(rows: Sequence[Interval], zero: bool = True) -> Markup:
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
 
-    return svg(draw, (5.2, 0.6 + 0.26 * max(len(rows), 2)))
+    return svg(draw, (4.2, 0.6 + 0.26 * max(len(rows), 2)))
 
 
 def critical_differences(names: Sequence[str], test: Friedman) -> Markup:
-    """Systems at their mean ranks, the best on the left; a bar joins those that do not differ (Demsar 2006)."""
+    """Systems at their mean ranks, the best on the left; a bar joins those that do not differ (Demsar 2006).
+
+    The thin line on top is as long as the critical difference.
+    """
     order = np.argsort(test.ranks, kind="stable")
     ranks = test.ranks[order]
     joined = cliques(ranks.tolist(), test.critical_difference)
+    top = 0.8 + 0.25 * len(joined)
 
     def draw(axes: Axes) -> None:
         for at, (place, rank) in enumerate(zip(order.tolist(), ranks, strict=True)):
@@ -62,17 +66,18 @@ def critical_differences(names: Sequence[str], test: Friedman) -> Markup:
             axes.annotate(names[place], (rank, -at - 1), xytext=(4, 0), textcoords="offset points", va="center",
                           color=INK, parse_math=False)  # fmt: skip
         for at, (first, last) in enumerate(joined):
-            axes.plot([ranks[first] - 0.01, ranks[last] + 0.01], [0.35 + 0.25 * at] * 2, color=INK, linewidth=3)
-        axes.set_xlim(1, len(names) + 0.6)
-        axes.set_ylim(-len(names) - 0.6, 0.6 + 0.25 * len(joined))
-        axes.set_xticks(range(1, len(names) + 1))
+            axes.plot([ranks[first], ranks[last]], [0.35 + 0.25 * at] * 2, color=INK, linewidth=3)
+        reach = max(ranks[-1] - ranks[0], test.critical_difference)
+        axes.plot([ranks[0], ranks[0] + test.critical_difference], [top, top], color=INK, linewidth=1, marker="|")
+        axes.set_xlim(ranks[0] - 0.1 * reach, ranks[-1] + 0.4 * reach)
+        axes.set_ylim(-len(names) - 0.6, top + 0.4)
         axes.set_yticks([])
         axes.xaxis.tick_top()
         axes.spines["left"].set_visible(False)
         axes.spines["bottom"].set_visible(False)
         axes.grid(visible=False)
 
-    return svg(draw, (5.2, 0.9 + 0.24 * len(names)))
+    return svg(draw, (4.2, 0.9 + 0.24 * len(names)))
 
 
 def cliques(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:

@@ -9,13 +9,11 @@ from markupsafe import Markup
 
 from bridgeval.report import comparison_charts as charts
 from bridgeval.report.comparison_charts import Interval
-from bridgeval.report.sections import CHARTS, Section
+from bridgeval.report.sections import CHARTS, Drawn, Section
 
 if TYPE_CHECKING:
     from bridgeval.report.comparison import Comparison, Difference
     from bridgeval.report.slices import Slices
-
-Figure = tuple[str, Markup, str]
 
 
 def comparison_sections(comparison: Comparison) -> list[Section]:
@@ -37,7 +35,7 @@ def forest(comparison: Comparison) -> Section | None:
         rows = [_percent(comparison, d) for d in comparison if (d.system, d.baseline) == pair and _drawable(d)]
         if rows:
             words = f"difference of {pair[0]} to {pair[1]}, in % of {pair[1]}"
-            figures.append((" − ".join(pair), charts.forest(rows), words))
+            figures.append(Drawn(" − ".join(pair), charts.forest(rows), words, shown=True))
     about = "An interval that does not touch zero has a clear sign. Filled marks are significant after the correction."
     return _figures("forest", "Differences and their intervals", comparison, figures, about)
 
@@ -45,11 +43,12 @@ def forest(comparison: Comparison) -> Section | None:
 def critical_differences(comparison: Comparison) -> Section | None:
     """Mean ranks of several systems, and which of them Nemenyi's test tells apart."""
     figures = [
-        (
+        Drawn(
             metric,
             charts.critical_differences(comparison.names, test),
             f"Friedman p {'undefined' if math.isnan(test.p) else f'{test.p:.3g}'} over {test.users:,} users; "
             f"ranks further apart than {test.critical_difference:.3g} differ",
+            True,
         )
         for metric, test in comparison.friedman.items()
     ]
@@ -63,7 +62,12 @@ def slices(comparison: Comparison) -> Section | None:
     if found is None:
         return None
     figures = [
-        (f"{metric} by {kind}", _slice_chart(comparison, found, metric, kind), _slice_words(found, metric, kind))
+        Drawn(
+            f"{metric} by {kind}",
+            _slice_chart(comparison, found, metric, kind),
+            _slice_words(found, metric, kind),
+            True,
+        )
         for kind in found.kinds
         for metric in found.metrics
     ]
@@ -72,8 +76,11 @@ def slices(comparison: Comparison) -> Section | None:
 
 
 def _slice_chart(comparison: Comparison, found: Slices, metric: str, kind: str) -> Markup:
+    first = comparison.names[0]
     rows = [
-        Interval(row.slice, row.value, row.low, row.high, comparison.names.index(row.system))
+        Interval(
+            row.slice if row.system == first else "", row.value, row.low, row.high, comparison.names.index(row.system)
+        )
         for row in found.means
         if row.metric == metric and row.kind == kind
     ]
@@ -94,7 +101,7 @@ def _percent(comparison: Comparison, d: Difference) -> Interval:
     return Interval(d.metric, d.difference * scale, d.low * scale, d.high * scale, series, d.significant)
 
 
-def _figures(key: str, title: str, comparison: Comparison, figures: list[Figure], about: str) -> Section | None:
+def _figures(key: str, title: str, comparison: Comparison, figures: list[Drawn], about: str) -> Section | None:
     if not figures:
         return None
     shown = figures[:CHARTS]
