@@ -26,8 +26,8 @@ CELLS_PER_BLOCK = 1 << 24
 # Users in one product, so that its operands stay in the caches.
 USERS_PER_PRODUCT = 1 << 12
 WORKERS = 2
-# Statistics that differ by less than this, relative to the observed one, are ties (as scipy.stats decides it).
-TIE = 1e-14
+# Means that differ by less than this, relative to the observed one, are ties: sums of one set in two orders.
+TIE = 1e-13
 
 
 def resampled_means(values: Floats, blocks: Iterable[Callable[[], Draws]]) -> Floats:
@@ -91,7 +91,7 @@ def all_signs(users: int) -> Draws:
 def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Bias-corrected and accelerated bootstrap intervals of means (Efron 1987), `[m]` each.
 
-    With z0 = Phi^-1(share of resampled means below the observed one) and a = sum d^3 / (6 (sum d^2)^1.5) for deviations
+    With z0 = Phi^-1(share of resampled means below the observed one, ties half) and a = sum d^3 / (6 (sum d^2)^1.5) for deviations
     d from the mean, the ends are the quantiles Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the resampled means. A column
     without spread has the interval [mean, mean].
 
@@ -103,7 +103,8 @@ def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Flo
     observed = values.mean(axis=0)
     deviations = values - observed
     squares = np.square(deviations).sum(axis=0)
-    below = ((means < observed).mean(axis=0) + (means <= observed).mean(axis=0)) / 2
+    slack = np.abs(TIE * observed)
+    below = ((means < observed - slack).mean(axis=0) + (means <= observed + slack).mean(axis=0)) / 2
     z = ndtri((1 + confidence) / 2)
     low, high = observed.copy(), observed.copy()
     for column in np.flatnonzero((squares > 0) & (below > 0) & (below < 1)):

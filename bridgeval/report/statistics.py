@@ -51,9 +51,9 @@ def wilcoxon_test(change: Floats) -> tuple[Floats, Floats]:
     """Wilcoxon's signed-rank test on differences `[n, m]`: statistic and p, `[m]` each.
 
     Ties between the systems are left out of the ranking (Wilcoxon's own rule); p is exact for few users without ties.
-    NaN where no user differs.
+    Where no user differs the statistic is 0, a sum of no ranks, and p is NaN.
     """
-    statistic, p = np.full((2, change.shape[1]), math.nan)
+    statistic, p = np.zeros(change.shape[1]), np.full(change.shape[1], math.nan)
     differ = (change != 0).any(axis=0)
     if differ.any():
         result = stats.wilcoxon(change[:, differ], axis=0)
