@@ -61,9 +61,7 @@ def _stepped(accepted: np.ndarray, p: np.ndarray, down: bool) -> np.ndarray:
     return stepped
 
 
-def _tested(
-    results: Mapping[str, Any], first: str, second: str, metric: str, k: int, test: Any
-) -> tuple[float, float]:
+def _tested(results: Mapping[str, Any], first: str, second: str, metric: str, k: int, test: Any) -> tuple[float, float]:
     one, other = (
         np.array([number(value) for value in results[model][str(k)][metric]], dtype=np.float32)
         for model in (first, second)

@@ -93,7 +93,9 @@ def test_signs_are_plus_and_minus_one_equally_often():
 def test_blocks_change_nothing_but_the_memory(monkeypatch):
     whole = rs.resampled_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)])
     monkeypatch.setattr(rs, "USERS_PER_PRODUCT", 7)
-    np.testing.assert_allclose(rs.resampled_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)]), whole, atol=1e-15)
+    np.testing.assert_allclose(
+        rs.resampled_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)]), whole, atol=1e-15
+    )
 
 
 def test_values_without_spread_have_the_interval_of_a_point():
