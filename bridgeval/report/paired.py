@@ -72,7 +72,7 @@ def paired(
     differences: dict[int, list[Difference]] = {}
     means: dict[int, list[Mean]] = {}
     for columns, users in panel.groups():
-        found = estimates(panel.values[:, users][:, :, columns], panel.places(pairs), how)
+        found = estimates(panel.selected(users, columns), panel.places(pairs), how)
         tests = _tests(found.change, how)
         for at, column in enumerate(columns.tolist()):
             name = panel.metrics[column]

@@ -68,6 +68,10 @@ class Panel:
         """Some of the users."""
         return replace(self, users=self.users.take(users), values=self.values[:, users], present=self.present[:, users])
 
+    def selected(self, users: npt.NDArray[np.bool_], columns: npt.NDArray[np.int64]) -> Floats:
+        """`[k, n, m]`: the values of some users in some metrics."""
+        return self.values[np.ix_(np.arange(len(self.systems)), np.flatnonzero(users), columns)]
+
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
         """`[U, m]`: users with a value from every system."""

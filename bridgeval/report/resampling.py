@@ -91,9 +91,9 @@ def all_signs(users: int) -> Draws:
 def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Bias-corrected and accelerated bootstrap intervals of means (Efron 1987), `[m]` each.
 
-    With z0 = Phi^-1(share of resampled means below the observed one, ties half) and a = sum d^3 / (6 (sum d^2)^1.5) for deviations
-    d from the mean, the ends are the quantiles Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the resampled means. A column
-    without spread has the interval [mean, mean].
+    With z0 = Phi^-1(share of resampled means below the observed one, ties half) and a = sum d^3 / (6 (sum d^2)^1.5)
+    for deviations d from the mean, the ends are the quantiles Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the resampled
+    means. A column without spread has the interval [mean, mean].
 
     Args:
         values: `[n, m]`.
@@ -101,15 +101,17 @@ def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Flo
         confidence: e.g. 0.95.
     """
     observed = values.mean(axis=0)
-    deviations = values - observed
-    squares = np.square(deviations).sum(axis=0)
     slack = np.abs(TIE * observed)
     below = ((means < observed - slack).mean(axis=0) + (means <= observed + slack).mean(axis=0)) / 2
     z = ndtri((1 + confidence) / 2)
     low, high = observed.copy(), observed.copy()
-    for column in np.flatnonzero((squares > 0) & (below > 0) & (below < 1)):
+    for column in np.flatnonzero((below > 0) & (below < 1)):
+        deviations = values[:, column] - observed[column]
+        squares = np.square(deviations).sum()
+        if not squares > 0:
+            continue
         bias = ndtri(below[column])
-        skew = (deviations[:, column] ** 3).sum() / (6 * squares[column] ** 1.5)
+        skew = (deviations**3).sum() / (6 * squares**1.5)
         shifted = bias + np.array([-z, z])
         ends = ndtr(bias + shifted / (1 - skew * shifted))
         low[column], high[column] = np.quantile(means[:, column], ends)

@@ -179,7 +179,7 @@ def slices_of(panel: Panel, members: Members, pairs: Pairs, known: Mapping[str, 
         part = panel.of_users(own)
         for columns, users in part.groups():
             count = int(users.sum())
-            found = estimates(part.values[:, users][:, :, columns], part.places(pairs), how)
+            found = estimates(part.selected(users, columns), part.places(pairs), how)
             for at, column in enumerate(columns if count else ()):
                 metric, share = panel.metrics[column], count / int(totals[column])
                 better = higher_is_better(metric, known)

@@ -39,11 +39,10 @@ def t_test(change: Floats, null: float = 0.0, alternative: Alternative = "two-si
     >>> round(float(statistic[0]), 6), round(float(p[0]), 6)
     (3.464102, 0.07418)
     """
-    with_spread = deviations(change) > 0
     statistic, p = np.full((2, change.shape[1]), math.nan)
-    if with_spread.any():
-        result = stats.ttest_1samp(change[:, with_spread], null, axis=0, alternative=alternative)
-        statistic[with_spread], p[with_spread] = result.statistic, result.pvalue
+    for column in np.flatnonzero(deviations(change) > 0):
+        result = stats.ttest_1samp(change[:, column], null, alternative=alternative)
+        statistic[column], p[column] = result.statistic, result.pvalue
     return statistic, p
 
 
@@ -54,10 +53,9 @@ def wilcoxon_test(change: Floats) -> tuple[Floats, Floats]:
     Where no user differs the statistic is 0, a sum of no ranks, and p is NaN.
     """
     statistic, p = np.zeros(change.shape[1]), np.full(change.shape[1], math.nan)
-    differ = (change != 0).any(axis=0)
-    if differ.any():
-        result = stats.wilcoxon(change[:, differ], axis=0)
-        statistic[differ], p[differ] = result.statistic, result.pvalue
+    for column in np.flatnonzero((change != 0).any(axis=0)):
+        result = stats.wilcoxon(change[:, column])
+        statistic[column], p[column] = result.statistic, result.pvalue
     return statistic, p
 
 
