@@ -22,7 +22,7 @@ Draws = npt.NDArray[np.integer[Any]]
 
 # Resamples in a block; fewer where there are so many users that the block would have more cells than this.
 ROWS_PER_BLOCK = 128
-CELLS_PER_BLOCK = 1 << 24
+CELLS_PER_BLOCK = 1 << 23
 # Users in one product, so that its operands stay in the caches.
 USERS_PER_PRODUCT = 1 << 12
 WORKERS = 2
