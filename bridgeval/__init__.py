@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
+    from bridgeval.explain import explain
     from bridgeval.gate import check
     from bridgeval.hookspecs import hookimpl
     from bridgeval.inspection import Inspection, inspect
+    from bridgeval.metrics.weights import NcisMetric
     from bridgeval.report import Report, Reports
     from bridgeval.slices import sliced
     from bridgeval.spec import parse
@@ -39,6 +41,7 @@ _HOMES = {
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
+    "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
     "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
@@ -51,6 +54,7 @@ _HOMES = {
     "entry": "bridgeval.convention",
     "errors": "",
     "evaluate": "bridgeval.evaluate",
+    "explain": "bridgeval.explain",
     "hookimpl": "bridgeval.hookspecs",
     "inspect": "bridgeval.inspection",
     "metrics": "",
@@ -66,6 +70,7 @@ __all__ = [
     "Inspection",
     "ListMetric",
     "Metric",
+    "NcisMetric",
     "Report",
     "Reports",
     "Result",
@@ -78,6 +83,7 @@ __all__ = [
     "entry",
     "errors",
     "evaluate",
+    "explain",
     "hookimpl",
     "inspect",
     "metrics",
@@ -102,12 +108,12 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class _Package(ModuleType):
-    """Keeps `bridgeval.evaluate` the function: importing the module of that name would put the module in its place."""
+class _Face(ModuleType):
+    """Keeps `bridgeval.evaluate` the function: importing the module of that name would put itself in its place."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and _HOMES.get(name)):
-            super().__setattr__(name, value)
+        hides = isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__
+        super().__setattr__(name, getattr(value, name) if hides else value)
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _Face

@@ -323,11 +323,3 @@ def test_the_page_of_saved_values_alone_shows_the_comparison(tmp_path):
         {n: evaluate(r, TRUTH, "MRR@10", per_user=True).collected for n, r in (("a", WEAK), ("b", STRONG))}, path
     )
     assert "Compared with a" in compare({"a": path, "b": path}, **QUICK).to_html()
-
-
-def test_importing_the_module_does_not_hide_the_function():
-    import bridgeval.compare  # noqa: F401
-    import bridgeval.evaluate  # noqa: F401
-
-    assert callable(bridgeval.compare)
-    assert callable(bridgeval.evaluate)

@@ -14,7 +14,7 @@ from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows, has_scores, rows_of
-from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
+from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
 
@@ -25,7 +25,7 @@ class Inputs:
     Attributes:
         history: training interactions.
         baseline: another system's lists.
-        prev_scores: scores of the previous policy, by (user, item) or by item.
+        prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
         users: who counts under users="given".
     """
 
@@ -98,7 +98,9 @@ class Inputs:
             shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
-            shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
+            check_scores(self.prev_scores)
+            best = _highest_first(self.prev_scores)
+            shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
         if needs.reads("baseline_rank") and self.baseline is not None:
             ranks = _ranks(slates.users, self.baseline)
             shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
@@ -144,7 +146,7 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
 
 
 def _joined(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.int64]:
-    """`[n]`: for each pair of `lists`, a row of `rows` with the same pair (or item); -1 for none."""
+    """`[n]`: for each pair of `lists`, the first of `rows` with the same pair (or item); -1 for none."""
     size = max(len(slates.items), 1)
     items = rows.items.positions_in(slates.items)
     known = items >= 0
@@ -174,6 +176,13 @@ def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArra
     values = np.full(len(at), np.nan)
     values[at >= 0] = rows.columns[column][at[at >= 0]]
     return values
+
+
+def _highest_first(rows: Rows) -> Rows:
+    """The rows by score descending, so that the first of a repeated pair is the best."""
+    order = np.argsort(-rows.columns["score"], kind="stable")
+    users = None if rows.users is None else rows.users.take(order)
+    return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
 def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
