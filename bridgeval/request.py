@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import sys
 import tomllib
@@ -60,8 +61,15 @@ class Request(BaseModel):
     @field_validator("recommendations", mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
-        files = [value] if isinstance(value, str) else value
-        return dict(map(system_and_path, files)) if isinstance(files, list | tuple) else files
+        if not isinstance(value, str | list | tuple):
+            return value
+        named: dict[str, str] = {}
+        for name, path in map(system_and_path, [value] if isinstance(value, str) else value):
+            if name in named:
+                found = f"{named[name]!r} and {path!r}"
+                raise ConfigError(f"two systems are called {name!r}", found, f"name one: other={path}")
+            named[name] = path
+        return named
 
     @field_validator("metrics", "recs_columns", "truth_columns", "history_columns", mode="before")
     @classmethod
@@ -223,3 +231,8 @@ def beside(config: str, name: str, value: Any) -> Any:
     if not isinstance(value, str) or value == STDIN:
         return value
     return os.path.join(os.path.dirname(config), value)
+
+
+if __name__ == "__main__":
+    # The JSON schema of a config file, which is published in docs/.
+    print(json.dumps(Request.model_json_schema(), indent=2))

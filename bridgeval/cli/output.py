@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bridgeval.errors import ConfigError
-from bridgeval.report import Report, Reports
+from bridgeval.report import Reports
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Finding, Inspection
@@ -32,17 +33,23 @@ FORMATS: Mapping[str, Callable[[Reports], str]] = {
 }
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # The program decides how it ends; rich would end it with an error.
+        raise BrokenPipeError
+
+
 def console(stderr: bool = False) -> Console:
     """A console that wraps and colours on a terminal only."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
+    return _Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
 
 
 def write(request: Request, outcome: Outcome) -> None:
     """Writes all that a request asks for: the numbers, the page, the per-user values; then what is alarming."""
     from bridgeval.report.manifest import manifest_of
 
-    reports = named(outcome.reports)
+    reports = Reports(outcome.reports)
     if request.format == "table" and request.out is None:
         print_reports(reports)
     else:
@@ -62,11 +69,6 @@ def write(request: Request, outcome: Outcome) -> None:
         write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
     for system, inspection in outcome.inspections.items():
         print_alarms(inspection, system if len(reports) > 1 else "")
-
-
-def named(reports: Mapping[str, Report]) -> Reports:
-    """Reports of several systems by their names; one on its own needs none."""
-    return Reports(reports)
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:
@@ -89,9 +91,9 @@ def print_reports(reports: Reports) -> None:
 
 def plain(reports: Reports) -> str:
     """The same as text for a file."""
-    silent = Console(width=WIDE, file=open(os.devnull, "w"), record=True)  # noqa: SIM115
-    silent.print(_table(reports))
-    return "\n".join([silent.export_text().rstrip(), "", *_notes(reports)])
+    page = io.StringIO()
+    Console(width=WIDE, file=page).print(_table(reports))
+    return "\n".join([page.getvalue().rstrip(), "", *_notes(reports)])
 
 
 def _table(reports: Reports) -> Table:

@@ -29,15 +29,15 @@ def librec(
     """Evaluate the experiments of a librec-auto STUDY folder."""
     Study = _imported("bridgeval.toolkits.librec", "Study")
     report = Study(study).evaluate(list(metrics) or None, trust_scripts=trust_scripts)
-    frame = report.by_fold() if by == "fold" else report.by_experiment()
     if out is None:
-        click.echo(frame.to_string(index=not _is_plain(frame)))
+        frame = report.by_fold() if by == "fold" else report.by_experiment()
+        click.echo(frame.to_string(index=False))
     else:
         from bridgeval.cli.output import write_file
 
-        write_file(out, lambda path: frame.to_csv(path, index=not _is_plain(frame)))
+        write_file(out, lambda path: report.to_csv("full" if by == "fold" else "summary", path))
     if pictures is not None:
-        for picture in report.pictures(pictures) or ():
+        for picture in report.pictures(pictures):
             click.echo(f"wrote {picture}", err=True)
 
 
@@ -46,16 +46,17 @@ def librec(
 \b
 Examples:
   spark-submit --master yarn $(which bridgeval) spark s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
-  bridgeval spark recs.parquet truth.parquet -m nDCG@10 --out report.json
+  bridgeval spark recs.parquet truth.parquet -m nDCG@10
 """
 )
 @click.argument("recs")
 @click.argument("truth")
 @click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True, help="[default: nDCG@10 and Recall@10]")
 @click.option("--history", "--train", help="Training interactions.")
+@click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean, e.g. replay.")
 @click.option("--columns", type=Pairs(), help="Which column plays which part: user=customer,item=sku.")
 @click.option("--format", default="parquet", show_default=True, help="What Spark reads: parquet, csv, json, orc, ...")
-@click.option("--out", help="Where the report is written.")
+@click.option("--out", help="Where the numbers are appended, as a table.")
 def spark(recs: str, truth: str, metrics: tuple[str, ...], **more: Any) -> None:
     """Evaluate inside a Spark job; nothing is collected to one machine."""
     run = _imported("bridgeval.spark.job", "run")
@@ -73,11 +74,5 @@ def _imported(module: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except ImportError as error:
-        what = "Spark" if "spark" in module else "librec-auto studies"
         hint = "pip install 'bridgeval[spark]'" if "spark" in module else "install a version of bridgeval that has it"
-        raise MissingDependencyError(f"{what} cannot be read here", str(error), hint) from error
-
-
-def _is_plain(frame: Any) -> bool:
-    """Whether the frame's index only counts its rows."""
-    return frame.index.names == [None]
+        raise MissingDependencyError(f"{module} cannot be used here", str(error), hint) from error

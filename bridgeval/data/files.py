@@ -60,6 +60,8 @@ def schema_at(path: str) -> pa.Schema:
     if _is_parquet(file):
         return _read(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
     head = head_of(file)
+    if kind_of(head) == "parquet":  # packed as a whole, so that its end has to be unpacked too
+        return table_at(file).schema
     lines, newline, _ = head.rpartition(b"\n")
     return table_in(pa.BufferReader(lines + newline if newline else head), file).schema
 

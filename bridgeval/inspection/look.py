@@ -16,7 +16,7 @@ from bridgeval.engine.census import Census
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.summary import Result
-from bridgeval.errors import BridgevalError, LoaderError, MisalignedError
+from bridgeval.errors import BridgevalError, MisalignedError
 from bridgeval.inspection import ids, variations
 from bridgeval.inspection.findings import Finding, Inspection, Level
 from bridgeval.inspection.missing import without_missing
@@ -64,13 +64,10 @@ def inspect(
         source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
         while hasattr(source, "open"):
             source = source.open()
-        if not hasattr(source, "slates"):
-            raise LoaderError(
-                "an inspection reads lists in this process",
-                f"loader {chosen.name!r} keeps them elsewhere",
-                "inspect a sample of users",
-            )
-        return _Look(headline, source, found).inspection()
+        if hasattr(source, "slates"):
+            return _Look(headline, source, found).inspection()
+        what = f"the lists of loader {chosen.name!r} are not in this process, so they were not inspected"
+        found.append(Finding("not inspected", "note", what))
     except MisalignedError as error:
         found.append(ids.other_type(error, recommendations, relevance, columns))
     except BridgevalError as error:

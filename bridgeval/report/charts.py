@@ -139,6 +139,8 @@ def svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) ->
     text = re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1
     )
+    # Names of groups, which nothing points to and which every chart would repeat.
+    text = re.sub(r' id="\w+_\d+"', "", text)
     return Markup(_coloured(text, VARIABLES))
 
 

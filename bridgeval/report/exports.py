@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bridgeval.report.report import Report
 
 COLUMNS = ("system", "metric", "k", "slice", "value", "low", "high", "users")
+# In files they stay whole where some are missing.
+WHOLE_NUMBERS = {"k": "Int64", "users": "Int64"}
 FORMAT = 1
 
 
@@ -57,8 +59,7 @@ class Exports(ABC):
         """The long form as a frame."""
         import pandas as pd
 
-        frame = pd.DataFrame([asdict(row) for row in self.rows()], columns=list(COLUMNS))
-        return frame.astype({"k": "Int64", "users": "Int64"})
+        return pd.DataFrame([asdict(row) for row in self.rows()], columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: the long form, what each number means, who counted, what made it."""
@@ -80,14 +81,14 @@ class Exports(ABC):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The long form as CSV, numbers to the last digit."""
-        return written(self.to_pandas().to_csv(index=False), path)
+        return written(self.to_pandas().astype(WHOLE_NUMBERS).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """The long form as Parquet; definitions and manifest stand in the file's metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pa_parquet
 
-        table = pa.Table.from_pandas(self.to_pandas(), preserve_index=False)
+        table = pa.Table.from_pandas(self.to_pandas().astype(WHOLE_NUMBERS), preserve_index=False)
         about = {key: value for key, value in self.to_dict().items() if key != "results"}
         pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(_plain(about))}), path)
 
@@ -164,13 +165,17 @@ class Exports(ABC):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
 
     def footnotes(self) -> list[str]:
-        """Who counted, a sentence for each system that differs."""
+        """Who counted, a sentence for each system that differs; then the metrics that count other users."""
         said: dict[str, list[str]] = {}
         for name, report in self.systems.items():
             said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
-        if len(said) == 1:
-            return list(said)
-        return [f"{', '.join(names)}: {sentence}" for sentence, names in said.items()]
+        counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
+        others = [
+            f"{row.metric} is taken over {row.users:,} users{f' of {row.system}' if row.system else ''}."
+            for row in self.rows()
+            if row.users is not None and row.users != self.systems[row.system].population.counted
+        ]
+        return counted + others
 
 
 class Reports(Exports, Mapping[str, "Report"]):

@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
 
 def manifest_of(request: Request, folder: str) -> dict[str, Any]:
     """The manifest of an evaluated request; paths in it are relative to `folder`, where the report will be."""
-    settings = request.model_dump(exclude_defaults=True, mode="json")
+    settings = request.model_dump(exclude_defaults=True, mode="json") | {"metrics": list(request.metrics)}
     for name in ("out", "report", "per_user", "format", "inspect"):
         settings.pop(name, None)
     for name, value in settings.items():
