@@ -14,7 +14,7 @@ from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricErro
 from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True)
