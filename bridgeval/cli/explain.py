@@ -26,8 +26,8 @@ Examples:
 def explain(context: click.Context, /, recs: str, truth: str, first: str, second: str, **_: Any) -> None:
     """Say why two definitions of one metric give two numbers.
 
-    Switches one parameter after another from FIRST to SECOND and says what each did to the number; the effects add up to
-    the difference.
+    Switches one parameter after another from FIRST to SECOND and says what each did to the number; the effects add up
+    to the difference.
     """
     import bridgeval
 
