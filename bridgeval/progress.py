@@ -89,33 +89,6 @@ class Stage(NamedTuple):
         return f", {seconds // 60}:{seconds % 60:02} left"
 
 
-@contextmanager
-def waiting_for(what: str) -> Iterator[None]:
-    """Says what is being waited for once it has taken two seconds, on a terminal; nothing is left of it after."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    said = threading.Event()
-
-    def say() -> None:
-        said.set()
-        print(f"\r{what} ...", end="", file=sys.stderr, flush=True)
-
-    timer = threading.Timer(QUIET_SECONDS, say)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        if said.is_set():
-            _clear()
-
-
-def _clear() -> None:
-    print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
 class _Bar:
     """Counts users, and rows where their number is known; appears once the work has taken long enough."""
 

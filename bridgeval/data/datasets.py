@@ -36,17 +36,20 @@ def dataset_at(path: str) -> pa_dataset.Dataset | None:
 
 
 def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-    """The data set from a row on, in order, reading little ahead; row groups before that row are not read."""
-    if start and dataset.format.default_extname == "parquet":
-        groups = [group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group()]
-        while groups and (skipped := groups[0].count_rows()) <= start:
-            groups.pop(0)
-            start -= skipped
-        dataset = pa_dataset.FileSystemDataset(groups, dataset.schema, dataset.format, dataset.filesystem)
-    for batch in dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=4, fragment_readahead=1):
-        if start < len(batch):
-            yield batch.slice(start)
-        start = max(0, start - len(batch))
+    """The data set from a row on, in order; row groups before that row are not read."""
+    fragments = dataset.get_fragments()
+    is_parquet = dataset.format.default_extname == "parquet"
+    if is_parquet:
+        # One group after another: a scan of the whole reads ahead by up to a gigabyte.
+        fragments = (group for fragment in fragments for group in fragment.split_by_row_group())
+    for fragment in fragments:
+        if start and is_parquet and fragment.count_rows() <= start:
+            start -= fragment.count_rows()
+            continue
+        for batch in fragment.to_batches(schema=dataset.schema, columns=columns, batch_size=rows):
+            if start < len(batch):
+                yield batch.slice(start)
+            start = max(0, start - len(batch))
 
 
 def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:

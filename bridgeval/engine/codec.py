@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from bridgeval.data.context import Table
 from bridgeval.data.ids import Ids
 from bridgeval.errors import BadValueError
 
@@ -41,8 +42,8 @@ class Codec:
 
     @staticmethod
     def of(examples: Iterable[Any]) -> Codec:
-        """A codec for values like these: their classes, and those that their fields are declared to hold."""
-        found: dict[str, type] = {}
+        """A codec for values like these: their classes, those that their fields are declared to hold, and `Table`."""
+        found: dict[str, type] = {_name(Table): Table}
         for example in examples:
             _collect(example, found)
         return Codec(found)

@@ -1,0 +1,89 @@
+"""What a terminal shows while an evaluation lasts."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import time
+
+import pytest
+
+import bridgeval
+from bridgeval import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def terminal_for(monkeypatch):
+    """Standard error, set within a test: pytest sets its own between a fixture and the test."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    return sys.stderr
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is set by hand."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_rows_and_the_time_left_are_shown_after_two_seconds(monkeypatch, clock):
+    terminal = terminal_for(monkeypatch)
+    with progress.progress_for(None) as watchers:
+        watchers.rows("evaluated", 0, 1000)
+        clock[0] += 1
+        watchers.rows("evaluated", 100, 1000)
+        assert not terminal.getvalue()
+        clock[0] += 3
+        watchers.rows("evaluated", 400, 1000)
+    assert terminal.getvalue() == "\revaluated 400 of 1,000 rows, 0:06 left\x1b[K\r\x1b[K"
+
+
+def test_rows_that_were_done_before_do_not_make_it_look_faster(monkeypatch, clock):
+    terminal = terminal_for(monkeypatch)
+    with progress.progress_for(True) as watchers:
+        watchers.rows("evaluated", 900, 1000)
+        clock[0] += 10
+        watchers.rows("evaluated", 950, 1000)
+    assert "evaluated 950 of 1,000 rows, 0:10 left" in terminal.getvalue()
+
+
+def test_each_stage_has_its_own_time(monkeypatch, clock):
+    terminal = terminal_for(monkeypatch)
+    with progress.progress_for(True) as watchers:
+        watchers.rows("spread", 0, 1000)
+        clock[0] += 100
+        watchers.rows("evaluated", 0, 1000)
+        clock[0] += 1
+        watchers.rows("evaluated", 500, 1000)
+    assert terminal.getvalue().split("\r")[-2].startswith("evaluated 500 of 1,000 rows, 0:01 left")
+
+
+def test_nothing_is_shown_where_nobody_looks(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress.progress_for(None) as watchers:
+        assert watchers == (None, None)
+
+
+@pytest.mark.parametrize("order", ["sorted", "shuffled"])
+def test_streamed_files_tell_their_rows(tmp_path, order, monkeypatch):
+    import pandas as pd
+
+    from bridgeval.toolkits.frames import streaming
+
+    monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 30)
+    shown = pd.DataFrame({"user_id": [u for u in range(100) for _ in range(3)], "item_id": [1, 2, 3] * 100})
+    truth = pd.DataFrame({"user_id": range(100), "item_id": 2})
+    for name, frame in (("recs", shown), ("truth", truth)):
+        (frame.sample(frac=1, random_state=0) if order == "shuffled" else frame).to_parquet(tmp_path / name)
+    told = []
+    monkeypatch.setattr(progress._Bar, "rows", lambda bar, *row: told.append(row))
+    bridgeval.evaluate(tmp_path / "recs", tmp_path / "truth", "MRR@2", memory="10kB", progress=True)
+    assert told[-1] == ("evaluated", 400, 400)
+    assert (("spread", 400, 400) in told) is (order == "shuffled")
+    assert re.fullmatch(r"(evaluated )*(spread )*(evaluated )+", " ".join(row[0] for row in told) + " ")
