@@ -31,6 +31,7 @@ GROUP = "bridgeval"
 DISABLE = "BRIDGEVAL_DISABLE_PLUGINS"
 BUILTIN = (
     "bridgeval.metrics",
+    "bridgeval.spark",
     "bridgeval.toolkits.frames",
     "bridgeval.toolkits.librec",
     "bridgeval.toolkits.mapping",

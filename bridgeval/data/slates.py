@@ -44,6 +44,15 @@ class Lists:
     def with_columns(self, **columns: Column) -> Lists:
         return replace(self, columns={**self.columns, **columns})
 
+    def take(self, users: npt.NDArray[np.int64]) -> Lists:
+        """The lists of some users, in the order given."""
+        lengths = self.lengths[users]
+        offsets = np.zeros(len(users) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Lists(offsets, self.items[rows], columns, self.ranked)
+
 
 @dataclass(frozen=True)
 class Slates:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.ids import Ids, encode
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,6 +76,54 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class UserTable:
+    """Per-user values, in the order of the user ids."""
+
+    users: Ids | None
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def undefined(self) -> int:
+        """Users that count but have no value."""
+        return int(np.isnan(self.values).sum())
+
+    @property
+    def defined(self) -> int:
+        return len(self) - self.undefined
+
+    def median(self, lower: bool = False) -> float:
+        """Of the defined values; of two in the middle their mean, or the lower one; NaN where there are none."""
+        defined = self.values[~np.isnan(self.values)]
+        if not len(defined):
+            return math.nan
+        return float(np.quantile(defined, 0.5, method="lower") if lower else np.median(defined))
+
+    def largest(self) -> float:
+        """Of the defined values; NaN where there are none."""
+        return float(np.nanmax(self.values)) if self.defined else math.nan
+
+    def frame(self, name: str, k: int | None) -> pd.DataFrame:
+        """A frame (user, metric, k, value)."""
+        import pandas as pd
+
+        users = self.users.tolist() if self.users is not None else []
+        return pd.DataFrame({"user": users, "metric": name, "k": k, "value": self.values})
+
+    @staticmethod
+    def together(tables: Mapping[tuple[str, int | None], UserTable]) -> pd.DataFrame:
+        """A frame (user, metric, k, value) of several metrics."""
+        import pandas as pd
+
+        return pd.concat([table.frame(*name) for name, table in tables.items()], ignore_index=True)
+
+    def to_dict(self) -> dict[Any, float]:
+        return dict(zip(self.users.tolist() if self.users else [], self.values.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
 class Collected:
     """Values with the users they belong to. Grows with the number of users: 8 bytes and an id for each."""
 
@@ -80,6 +131,9 @@ class Collected:
 
     def merge(self, other: Collected) -> Collected:
         return Collected(self.chunks + other.chunks)
+
+    def table(self) -> UserTable:
+        return UserTable(*self.by_user())
 
     def by_user(self) -> tuple[Ids | None, Floats]:
         """All values in the order of the user ids; ids are None when there is no user at all."""

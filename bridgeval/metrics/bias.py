@@ -36,6 +36,7 @@ from bridgeval.metrics.totals import (
 
 HEAD, TAIL = 1, 2
 POPULARITY = Needs(context=frozenset({"item popularity"}))
+CATALOGUE = Needs(context=frozenset({"catalogue"}))
 Unknown = Literal["tail", "neither"]
 
 
@@ -123,7 +124,8 @@ class ACLT(TopKMetric):
         check_ratio(self.name, self.pop_ratio)
 
     def needs(self) -> Needs:
-        return super().needs() | POPULARITY
+        needs = super().needs() | POPULARITY
+        return needs if self.unknown == "tail" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
         groups = PopularityGroups(self.pop_ratio, self.unknown)
@@ -179,7 +181,8 @@ class ARP(TopKMetric):
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | POPULARITY
+        needs = super().needs() | POPULARITY
+        return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
         total, count = blocks[PopularitySums(self.floor, self.unknown, self.ranking)]
@@ -218,7 +221,7 @@ class HeadAndTail(TotalMetric):
         check_ratio(self.name, self.pop_ratio)
 
     def needs(self) -> Needs:
-        return super().needs() | POPULARITY
+        return super().needs() | POPULARITY | CATALOGUE
 
     def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
         """`[3]` each: how much of each group was found, and how much there is."""

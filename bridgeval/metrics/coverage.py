@@ -15,7 +15,7 @@ from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import NeedError
-from bridgeval.metrics.totals import Among, item_counts, population
+from bridgeval.metrics.totals import Among, among_needs, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ class ItemCoverage(TotalMetric):
     family = "coverage"
 
     among: Among = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | among_needs(self.among)
 
     def update(self, blocks: Blocks) -> Tally:
         return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))

@@ -51,7 +51,8 @@ class ItemDeviation(TotalMetric):
     undefined: Undefined = field(default="nan", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item groups"}))
+        context = {"item groups"} if self.unassigned == "skip" else {"item groups", "catalogue"}
+        return super().needs() | Needs(context=frozenset(context))
 
     def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
         """`[V]` float64 each: the sum of what is averaged over the appearances of each item, and how many there are."""
@@ -59,7 +60,7 @@ class ItemDeviation(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         sums = np.stack(self.appearances(blocks), axis=1)
-        if self.unassigned == "group" and blocks.context.catalogue is not None:
+        if self.unassigned == "group":
             sums = np.where(blocks.lookup.in_catalogue[:-1, None].cpu().numpy(), sums, 0)
         facts = {"groups": blocks.context.items["groups"]}
         return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)

@@ -15,7 +15,7 @@ from bridgeval.engine.blocks import Block, Blocks, HitPlaces, Relevant, by_item
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.totals import Among, CellCounts, cells_of, item_counts, population
+from bridgeval.metrics.totals import Among, CellCounts, among_needs, cells_of, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,9 @@ class ShannonEntropy(TotalMetric):
     family = "diversity"
 
     among: Among = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | among_needs(self.among)
 
     def update(self, blocks: Blocks) -> Tally:
         return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))

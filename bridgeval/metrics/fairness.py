@@ -116,7 +116,9 @@ class RSP(TotalMetric):
         needs = super().needs() | ITEM_GROUPS
         if self.candidates == "unseen":
             return needs | Needs(lists=frozenset({"history lists"}))
-        return needs | Needs(context=frozenset({"item popularity"} if self.candidates == "estimated" else ()))
+        if self.candidates == "estimated":
+            return needs | Needs(context=frozenset({"item popularity"}), users=frozenset({"all users"}))
+        return needs
 
     def update(self, blocks: Blocks) -> Tally:
         users = population(blocks, self)

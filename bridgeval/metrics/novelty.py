@@ -112,7 +112,8 @@ class EFD(TopKMetric):
             raise BadParameterError("EFD needs a floor above 0", f"{self.floor}", "1 counts a new item as seen once")
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item popularity"}))
+        context = {"item popularity"} if self.unknown == "rare" else {"item popularity", "catalogue"}
+        return super().needs() | Needs(context=frozenset(context))
 
     def values(self, blocks: Blocks) -> Tensor:
         novelty = ItemNovelty("surprisal", self.floor)
@@ -150,7 +151,8 @@ class EPC(TopKMetric):
     out_of: OutOf = field(default="history", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item popularity"}))
+        users = frozenset({"all users"} if self.out_of == "known" else ())
+        return super().needs() | Needs(context=frozenset({"item popularity"}), users=users)
 
     def values(self, blocks: Blocks) -> Tensor:
         novelty = ItemNovelty("complement", self.floor, self.out_of)

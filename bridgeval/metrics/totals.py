@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, HitPlaces, Ranked, Relevant, UserGroups, Users, by_item
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
@@ -67,10 +68,15 @@ class CellCounts(Block[Floats]):
         return bincount(blocks[self.cells].items[:, : self.k], blocks.batch.shown.pad)
 
 
+def among_needs(among: Among) -> Needs:
+    """What it takes to count items so."""
+    return Needs(context=frozenset({"catalogue"} if among == "catalogue" else ()))
+
+
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
     """How many places hold each item of the vocabulary; 0 for what the catalogue lacks, if only that counts."""
     counts = blocks[CellCounts(metric.k, cells_of(metric))]
-    if among == "catalogue" and blocks.context.catalogue is not None:
+    if among == "catalogue":
         counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
     return ItemSums(blocks.batch.slates.items, counts)
 

@@ -15,18 +15,18 @@ from bridgeval.data.slates import Lists, Slates
 def taken(slates: Slates, users: Sequence[int]) -> Slates:
     """Some users, in this order, with a vocabulary of their own."""
     where = np.asarray(users, dtype=np.int64)
-    every = {"shown": slates.shown, "relevant": slates.relevant, "history": slates.history}
-    lists = {name: _taken_lists(one, where) for name, one in every.items() if one is not None}
-    used = np.unique(np.concatenate([one.items for one in lists.values()]))
-    recoded = {
-        name: replace(one, items=np.searchsorted(used, one.items).astype(np.int32)) for name, one in lists.items()
+    given = {"shown": slates.shown, "relevant": slates.relevant, "history": slates.history}
+    cut = {name: _taken_lists(lists, where) for name, lists in given.items() if lists is not None}
+    used = np.unique(np.concatenate([lists.items for lists in cut.values()]))
+    coded = {
+        name: replace(lists, items=np.searchsorted(used, lists.items).astype(np.int32)) for name, lists in cut.items()
     }
     return replace(
         slates,
+        **coded,
         users=slates.users.take(where),
         items=slates.items.take(used),
         user_columns={name: column[where] for name, column in slates.user_columns.items()},
-        **recoded,
     )
 
 

@@ -19,7 +19,8 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Lists, Slates
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import Result, UserTable
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, MetricFailedError, PluginFailedError
 from bridgeval.toolkits.librec.bases import (
     Array,
