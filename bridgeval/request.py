@@ -102,8 +102,12 @@ class Request(BaseModel):
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
         budget = bytes_of(self.memory)
-        found = [(path, dataset_at(path)) for path in paths]
-        return any(dataset is not None and memory_of(path, dataset) > budget for path, dataset in found)
+        try:
+            found = [(path, dataset_at(path)) for path in paths]
+            return any(dataset is not None and memory_of(path, dataset) > budget for path, dataset in found)
+        except (ValueError, OSError):
+            # Whoever reads the file will say what is wrong with it.
+            return False
 
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""

@@ -54,9 +54,7 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
 
 
 READING = (
-    click.option(
-        "--history", "--train", type=FILE, help="Training interactions: for novelty, popularity, seen items."
-    ),
+    click.option("--history", "--train", type=FILE, help="Training interactions: for novelty, popularity, seen items."),
     click.option("--catalogue", type=FILE, help="All items that could have been shown."),
     click.option("--item-groups", type=FILE, help="Item and its group, for fairness between items."),
     click.option("--user-groups", type=FILE, help="User and their group."),
