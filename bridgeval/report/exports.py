@@ -170,12 +170,12 @@ class Exports(ABC):
         for name, report in self.systems.items():
             said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
         counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
-        others = [
-            f"{row.metric} is taken over {row.users:,} users{f' of {row.system}' if row.system else ''}."
-            for row in self.rows()
-            if row.users is not None and row.users != self.systems[row.system].population.counted
-        ]
-        return counted + others
+        others: dict[str, list[str]] = {}
+        for row in self.rows():
+            if row.users is not None and row.users != self.systems[row.system].population.counted:
+                taken = f"over {row.users:,} users" + (f" of {row.system}" if row.system else "")
+                others.setdefault(taken, []).append(row.metric)
+        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()]
 
 
 class Reports(Exports, Mapping[str, "Report"]):
