@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
+    from bridgeval.compare import compare
     from bridgeval.convention import Convention, entry
     from bridgeval.engine.bases import ListMetric, RowMetric, Slate
     from bridgeval.engine.blocks import Block, Blocks
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.explain import explain
+    from bridgeval.gate import check
     from bridgeval.hookspecs import hookimpl
     from bridgeval.inspection import Inspection, inspect
     from bridgeval.metrics.weights import NcisMetric
     from bridgeval.report import Report, Reports
+    from bridgeval.slices import sliced
     from bridgeval.spec import parse
 
 __version__ = "0.1.0"
@@ -46,6 +49,8 @@ _HOMES = {
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
+    "check": "bridgeval.gate",
+    "compare": "bridgeval.compare",
     "entry": "bridgeval.convention",
     "errors": "",
     "evaluate": "bridgeval.evaluate",
@@ -54,6 +59,7 @@ _HOMES = {
     "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
+    "sliced": "bridgeval.slices",
     "testing": "",
 }
 
@@ -72,6 +78,8 @@ __all__ = [
     "Slate",
     "TopKMetric",
     "UserMetric",
+    "check",
+    "compare",
     "entry",
     "errors",
     "evaluate",
@@ -80,6 +88,7 @@ __all__ = [
     "inspect",
     "metrics",
     "parse",
+    "sliced",
     "testing",
 ]
 

@@ -34,6 +34,9 @@ from bridgeval.errors import (
 
 COMMANDS = {
     "evaluate": "bridgeval.cli.evaluate:evaluate",
+    "compare": "bridgeval.cli.compare:compare",
+    "check": "bridgeval.cli.check:check",
+    "explain": "bridgeval.cli.explain:explain",
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",
@@ -108,18 +111,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _explain(error: BaseException) -> int:
     """Says what went wrong in one line and a hint; the exit code."""
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        _say("interrupted", "")
+        say("interrupted", "")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        _say(*_usage(error))
+        say(*_usage(error))
         return WRONG_COMMAND
     if isinstance(error, BridgevalError):
-        _say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
+        say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
         return _code(error)
     if type(error).__module__.startswith(("pyspark", "py4j")):
-        _say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
+        say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
         return UNAVAILABLE
-    _say(
+    say(
         f"bridgeval failed: {type(error).__name__}: {error}",
         "this is a fault of bridgeval; run again with --debug and report what it prints",
     )
@@ -140,7 +143,8 @@ def _code(error: BridgevalError) -> int:
     return WRONG_DATA if isinstance(error, InputError | LoaderError) else UNAVAILABLE
 
 
-def _say(message: str, hint: str) -> None:
+def say(message: str, hint: str) -> None:
+    """An error in a line, and what to do about it in another."""
     click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(message.split())}", err=True)
     if hint:
         click.echo(f"{click.style('hint:', fg='cyan')}  {' '.join(hint.split())}", err=True)

@@ -53,14 +53,13 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
         return [click.shell_completion.CompletionItem(name) for name in spec.names() if name.lower().startswith(start)]
 
 
-READING = (
+FILES = (
     click.option("--history", "--train", type=FILE, help="Training interactions: for novelty, popularity, seen items."),
     click.option("--catalogue", type=FILE, help="All items that could have been shown."),
     click.option("--item-groups", type=FILE, help="Item and its group, for fairness between items."),
     click.option("--user-groups", type=FILE, help="User and their group."),
     click.option("--item-features", type=FILE, help="Item and one feature a row."),
     click.option("--prev-scores", type=FILE, help="The logging policy's scores, for counterfactual metrics."),
-    click.option("--baseline", type=FILE, help="Another system's recommendations, for unexpectedness."),
     click.option("--users", type=FILE, help='Users that count under users="given".'),
     click.option("--columns", type=Pairs(), help="Which column plays which part: user=customer,item=sku."),
     click.option("--recs-columns", type=Names(), help="Columns in order, where RECS has no header: user,item,score."),
@@ -68,6 +67,10 @@ READING = (
     click.option("--history-columns", type=Names(), help="The same for the history."),
     click.option("--text-ids", is_flag=True, help="Read ids as text even where they look like numbers."),
     click.option("--loader", metavar="NAME", help="The loader, where several fit."),
+)
+READING = (
+    *FILES,
+    click.option("--baseline", type=FILE, help="Another system's recommendations, for unexpectedness."),
 )
 ASKING = (
     click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True,
@@ -92,10 +95,7 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
     """The Request of a config file and of the flags that were given; flags win."""
     from bridgeval.request import read_config, request_of
 
-    settings = read_config(config) if config else {}
-    for name, value in context.params.items():
-        if context.get_parameter_source(name) in GIVEN and name not in ("files", "config"):
-            settings[name] = value
+    settings = (read_config(config) if config else {}) | settings_in(context)
     if len(files) == 1:
         raise click.UsageError("RECS and TRUTH are two files, but only one was given.", context)
     if files:
@@ -103,3 +103,14 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
     elif not config:
         raise click.UsageError("RECS and TRUTH are missing.", context)
     return request_of(settings, f"the config {config!r}" if config else "the command")
+
+
+def settings_in(context: click.Context) -> dict[str, Any]:
+    """The settings of a Request that were typed or stand in the environment."""
+    from bridgeval.request import Request
+
+    return {
+        name: value
+        for name, value in context.params.items()
+        if name in Request.model_fields and context.get_parameter_source(name) in GIVEN
+    }

@@ -54,13 +54,13 @@ def curves(systems: Sequence[Curve]) -> Markup:
 
     def draw(axes: Axes) -> None:
         for at, curve in enumerate(systems):
-            axes.plot(curve.cutoffs, curve.values, color=_colour(at), marker=_marker(at), markersize=5, linewidth=1.8)
-            axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=_colour(at), alpha=0.16, linewidth=0)
+            axes.plot(curve.cutoffs, curve.values, color=colour(at), marker=marker(at), markersize=5, linewidth=1.8)
+            axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=colour(at), alpha=0.16, linewidth=0)
         axes.set_xticks(sorted({k for curve in systems for k in curve.cutoffs}))
         axes.set_xlabel("k")
         axes.margins(x=0.05)
 
-    return _svg(draw)
+    return svg(draw)
 
 
 def distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
@@ -74,13 +74,13 @@ def distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
         for at, values in enumerate(defined):
             shares = np.histogram(values, edges)[0] / max(len(values), 1) * 100
             if len(defined) < 3:
-                axes.stairs(shares, edges, color=_colour(at), fill=True, alpha=0.14)
-            axes.stairs(shares, edges, color=_colour(at), linewidth=1.4)
-            axes.axvline(float(values.mean()), color=_colour(at), linestyle="--", linewidth=1.4)
+                axes.stairs(shares, edges, color=colour(at), fill=True, alpha=0.14)
+            axes.stairs(shares, edges, color=colour(at), linewidth=1.4)
+            axes.axvline(float(values.mean()), color=colour(at), linestyle="--", linewidth=1.4)
         axes.set_ylabel("% of users")
         axes.set_xlim(edges[0], edges[-1])
 
-    return _svg(draw)
+    return svg(draw)
 
 
 def trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], lower_is_better: bool) -> Markup:
@@ -91,13 +91,13 @@ def trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], lower
         if len(best) > 1:
             axes.plot(*zip(*best, strict=True), color=INK, linestyle=":", linewidth=1.4, zorder=1)
         for at, (x, y) in enumerate(points):
-            face = _colour(at) if at in front else "none"
-            axes.plot(x, y, _marker(at), color=_colour(at), markersize=10, markeredgewidth=1.8, markerfacecolor=face)
+            face = colour(at) if at in front else "none"
+            axes.plot(x, y, marker(at), color=colour(at), markersize=10, markeredgewidth=1.8, markerfacecolor=face)
         axes.margins(0.25)
         if lower_is_better:
             axes.invert_yaxis()
 
-    return _svg(draw)
+    return svg(draw)
 
 
 def pareto(points: Sequence[tuple[float, float]], higher: tuple[bool, bool]) -> list[int]:
@@ -114,15 +114,17 @@ def pareto(points: Sequence[tuple[float, float]], higher: tuple[bool, bool]) -> 
     return [int(at) for at in np.flatnonzero(~(at_least & better).any(0))]
 
 
-def _colour(at: int) -> str:
+def colour(at: int) -> str:
+    """The colour of a system by its place."""
     return SERIES[at % len(SERIES)]
 
 
-def _marker(at: int) -> str:
+def marker(at: int) -> str:
+    """The marker of a system by its place."""
     return MARKERS[at % len(MARKERS)]
 
 
-def _svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) -> Markup:
+def svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) -> Markup:
     """The drawing as an SVG element that scales with the page."""
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=size, layout="constrained")

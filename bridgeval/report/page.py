@@ -49,8 +49,8 @@ def page(
         more: further sections, e.g. a comparison.
     """
     content = Content(systems, inspections or {}, manifest or {})
-    found: list[Section | None] = [make(content) for make in FIRST]
-    found += [*more, *(make(content) for make in LAST)]
+    first, last = (FIRST, LAST) if systems else ((), ())
+    found: list[Section | None] = [*(make(content) for make in first), *more, *(make(content) for make in last)]
     shown = [section for section in found if section is not None]
     return environment().get_template("page.html").render(title=title, content=content, sections=shown)
 

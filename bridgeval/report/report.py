@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import Result, UserTable
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
 from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,16 @@ class Report(Exports, Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.values)
 
-    def per_user(self, name: str) -> pd.DataFrame:
-        """A frame (user, value) of one metric; needs `evaluate(..., per_user=True)`."""
-        import pandas as pd
+    def per_user(self, name: str | None = None) -> Any:
+        """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.
 
+        A pandas frame; a Spark frame, of which nothing has been collected, where the evaluation ran in Spark.
+        """
+        if name is None:
+            named = {(own, getattr(self.metrics[own], "k", None)): table for own, table in self.collected.items()}
+            if not named:
+                raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
+            return next(iter(named.values())).together(named)
         own = self._spelled(name)
         if own not in self.collected:
             hint = (
@@ -138,9 +145,7 @@ class Report(Exports, Mapping[str, float]):
                 else "this metric has one value for all users"
             )
             raise UnknownMetricError(f"the report has no per-user values of {own}", hint=hint)
-        table = self.collected[own]
-        users = table.users.tolist() if table.users is not None else []
-        return pd.DataFrame({"user": users, "value": table.values})
+        return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
 
     def __str__(self) -> str:
         from tabulate import tabulate
