@@ -87,6 +87,7 @@ class Report(Exports, Mapping[str, float]):
         metrics: name -> the Metric behind it.
         population: who counted, who was left out, and why.
         loader: the loader that read the data.
+        label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
         manifest: what made it, where that is known: inputs and their hashes, parameters.
     """
 
@@ -95,7 +96,12 @@ class Report(Exports, Mapping[str, float]):
     population: Population
     loader: str = ""
     collected: Mapping[str, UserTable] = field(default_factory=dict)
+    label: str = ""
     manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def marked(self, name: str) -> str:
+        """A metric's name with the report's label."""
+        return f"{name} ({self.label})" if self.label else name
 
     @property
     def systems(self) -> Mapping[str, Report]:
