@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
-from bridgeval.data.needs import Needs
-from bridgeval.data.rows import Rows, rows_of
+from bridgeval.data.needs import Needs, baseline_column
+from bridgeval.data.ranking import Ranking
+from bridgeval.data.rows import Rows, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
@@ -25,6 +26,7 @@ class Inputs:
     Attributes:
         history: training interactions.
         baseline: another system's lists.
+        baselines: the lists of several other systems, by name.
         prev_scores: scores of the previous policy, by (user, item) or by item.
         users: who counts under users="given".
     """
@@ -39,6 +41,7 @@ class Inputs:
     user_groups: Table | None = None
     item_features: Table | None = None
     users: Ids | None = None
+    baselines: Mapping[str, Rows] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -55,7 +58,11 @@ class Inputs:
         item_features: Any = None,
         users: Any = None,
     ) -> Inputs:
-        """Reads each argument in whatever form it has."""
+        """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
+        baselines: dict[str, Rows] = {}
+        if isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values())):
+            baselines = {name: rows_of(frame, "baseline", columns) for name, frame in baseline.items()}
+            baseline = None
         return Inputs(
             rows_of(recommendations, "recommendations", columns),
             rows_of(relevance, "relevance", columns),
@@ -67,6 +74,7 @@ class Inputs:
             None if user_groups is None else groups_of(user_groups, "user"),
             None if item_features is None else features_of(item_features),
             None if users is None else ids_of(users, "users"),
+            baselines,
         )
 
     @property
@@ -75,7 +83,8 @@ class Inputs:
             "score": "score" in self.recommendations.columns or None,
             "prev_score": self.prev_scores,
             "seen": self.history,
-            "baseline_rank": self.baseline,
+            "category": "category" in self.recommendations.columns or None,
+            **{baseline_column(name): rows for name, rows in self._all_baselines.items()},
             "users of the history": self.history,
             "users of the baseline": self.baseline,
             "users given": self.users,
@@ -108,11 +117,16 @@ class Inputs:
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
             shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
-        if needs.reads("baseline_rank") and self.baseline is not None:
-            ranks = _ranks(slates.users, self.baseline)
-            shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
-            columns["in_baseline"] = _member(slates.users, _users(self.baseline))
+        for name, policy in sorted(needs.baselines, key=str):
+            if (baseline := self._all_baselines.get(name)) is not None:
+                places = _values(slates, shown, _ranks(slates.users, baseline, policy), "rank")
+                shown = shown.with_columns(**{baseline_column(name, policy): places})
+                columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(baseline))
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
+
+    @property
+    def _all_baselines(self) -> dict[str, Rows]:
+        return {**self.baselines} if self.baseline is None else {"": self.baseline, **self.baselines}
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -174,17 +188,37 @@ def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 
 
-def _ranks(users: Ids, rows: Rows) -> Rows:
-    """Rows with the place of each item in its user's list, best first, by the native ranking."""
-    positions = rows.owners.positions_in(users)
-    kept = np.flatnonzero(positions >= 0)
+def _ranks(users: Ids, rows: Rows, policy: Ranking) -> Rows:
+    """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
+    assert rows.users is not None
+    positions = rows.users.positions_in(users)
+    scores = rows.columns.get("score")
+    is_kept = positions >= 0
+    if scores is not None and policy.masked == "drop":
+        is_kept &= scores != -np.inf
+    kept = np.flatnonzero(is_kept)
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
     lists = lists_of(positions[kept].astype(np.int32), len(users), item_codes[kept], columns, rows.ranked)
+    order = np.arange(len(kept)) if lists.ranked else _best_first(lists, policy)
     owner = lists.row_users
-    order = np.arange(len(owner))
-    if not lists.ranked:
-        order = np.lexsort((-lists.items, -lists.columns["score"], owner))
-    rank = np.arange(len(owner)) - lists.offsets[owner] + 1.0
+    if policy.duplicates == "best":
+        order = order[_first_of_pair(owner[order], lists.items[order])]
+    ends = np.searchsorted(owner[order], owner[order])
+    rank = np.arange(len(order)) - ends + 1.0
     kept = lists.columns["row"][order].astype(np.int64)
-    return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})
+    return Rows(rows.users.take(kept), rows.items.take(kept), {"rank": rank})
+
+
+def _best_first(lists: Lists, policy: Ranking) -> npt.NDArray[np.int64]:
+    """The order of rows by user, score descending and the policy's ties."""
+    falling = (-lists.columns["score"], lists.row_users)
+    if policy.ties == "given":
+        return np.lexsort(falling)
+    return np.lexsort((-lists.items if policy.ties == "item_descending" else lists.items, *falling))
+
+
+def _first_of_pair(users: npt.NDArray[np.int64], items: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Positions of the first row of each (user, item), ascending."""
+    keys = users * (int(items.max(initial=0)) + 1) + items
+    return np.sort(np.unique(keys, return_index=True)[1])

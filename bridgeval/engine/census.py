@@ -52,8 +52,8 @@ class Census(Metric):
         sums |= {
             "shown rows": int(batch.shown.lengths.sum()),
             "relevant rows": int(batch.relevant.lengths.sum()),
-            "repeated shown rows": _repeated(batch.shown),
-            "repeated relevant rows": _repeated(batch.relevant),
+            "repeated shown rows": repeated_rows(batch.shown),
+            "repeated relevant rows": repeated_rows(batch.relevant),
         }
         if batch.shown.has("score"):
             masked = (batch.shown.column("score") == float("-inf")) & batch.shown.valid
@@ -71,7 +71,7 @@ class Census(Metric):
         return Result(None, notes=dict(state.values))
 
 
-def _repeated(rectangle: Rectangle) -> int:
+def repeated_rows(rectangle: Rectangle) -> int:
     """Rows whose (user, item) came before."""
     items = sorted_rows(rectangle.items)
     return int(torch.count_nonzero((items[:, 1:] == items[:, :-1]) & (items[:, 1:] != rectangle.pad)))

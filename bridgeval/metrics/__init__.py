@@ -18,6 +18,14 @@ from bridgeval.metrics.accuracy import (
     nDCGRendle2020,
 )
 from bridgeval.metrics.auc import AUC, GAUC, LAUC
+from bridgeval.metrics.discovery import (
+    CategoricalDiversity,
+    Coverage,
+    Novelty,
+    Surprisal,
+    Unexpectedness,
+)
+from bridgeval.metrics.listauc import RocAuc
 from bridgeval.metrics.rating import MAE, MSE, RMSE
 
 __all__ = [
@@ -31,9 +39,15 @@ __all__ = [
     "MRR",
     "MSE",
     "RMSE",
+    "CategoricalDiversity",
+    "Coverage",
     "HitRate",
+    "Novelty",
     "Precision",
     "Recall",
+    "RocAuc",
+    "Surprisal",
+    "Unexpectedness",
     "nDCG",
     "nDCGRendle2020",
 ]

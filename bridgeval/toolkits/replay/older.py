@@ -1,0 +1,223 @@
+"""How a metric of the older generation is called: k at the call, users that may be listed, Spark's summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from bridgeval.data.batch import batches
+from bridgeval.data.ids import Ids, encode
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.rows import Rows
+from bridgeval.engine import summary
+from bridgeval.engine.blocks import Blocks, Counted, Lookup
+from bridgeval.engine.summary import Over, Result
+from bridgeval.errors import BadParameterError, MetricFailedError, MissingDependencyError
+from bridgeval.toolkits.replay.custom import row_function, user_lists
+from bridgeval.toolkits.replay.engines import SPARK, engine_of, rows, table_of
+from bridgeval.toolkits.replay.run import results_of
+
+if TYPE_CHECKING:
+    from bridgeval.toolkits.replay.bases import Metric
+
+COLUMNS = {"user": "user_idx", "item": "item_idx", "score": "relevance"}
+PAIRS = {"user": "user_idx", "item": "item_idx"}
+NO_ROWS = Rows(Ids(np.zeros(0, dtype=np.int64)), Ids(np.zeros(0, dtype=np.int64)))
+
+Results = dict[tuple[int, Over], Result]
+
+
+def call(metric: Metric, recommendations: Any, ground_truth: Any, k: Any, ground_truth_users: Any) -> Any:
+    """The mean: a number for an int, a mapping by k for several."""
+    ks = cutoffs_of(k, str(metric))
+    found = results(metric, recommendations, ground_truth, ks, max(ks), ground_truth_users, ["mean"])
+    values = {one: found[one, "mean"].value for one in ks}
+    return values[k] if isinstance(k, int) else values
+
+
+def cutoffs_of(k: Any, name: str) -> list[int]:
+    """The cutoffs in the order given."""
+    given = list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
+    for one in given:
+        if isinstance(one, bool) or not hasattr(one, "__index__") or one < 1:
+            raise BadParameterError(
+                f"k of {name} must be a whole number from 1 up, or several of them", f"{k!r}", "e.g. k=[5, 10]"
+            )
+    if not given:
+        raise BadParameterError(f"{name} was given no k", f"{k!r}", "e.g. k=[5, 10]")
+    return [int(one) for one in given]
+
+
+def results(
+    metric: Metric,
+    recommendations: Any,
+    ground_truth: Any,
+    ks: Sequence[int],
+    max_k: int,
+    ground_truth_users: Any,
+    overs: Sequence[Over],
+) -> Results:
+    """The result at every k under every summary, in one pass."""
+    if enriches(metric):
+        return _enriched_results(metric, recommendations, ground_truth, ks, max_k, ground_truth_users, overs)
+    inputs = inputs_of(recommendations, ground_truth, ground_truth_users, **metric._older_extras())
+    given = ground_truth_users is not None
+    asked = {
+        (k, over): one
+        for over in overs
+        for k, one in zip(ks, metric._older_metrics(ks, max_k, over, given), strict=True)
+    }
+    found = results_of(asked.values(), inputs)
+    return {key: found[one] for key, one in asked.items()}
+
+
+def inputs_of(
+    recommendations: Any,
+    ground_truth: Any,
+    ground_truth_users: Any = None,
+    history: Any = None,
+    baseline: Any = None,
+) -> Inputs:
+    """Inputs of the engine from frames with the older generation's columns."""
+    return Inputs(
+        rows(recommendations, "recommendations", COLUMNS),
+        NO_ROWS if ground_truth is None else rows(ground_truth, "relevance", PAIRS),
+        None if history is None else rows(history, "history", PAIRS),
+        None if baseline is None else rows(baseline, "baseline", COLUMNS),
+        users=None if ground_truth_users is None else users_of(ground_truth_users),
+    )
+
+
+def users_of(users: Any) -> Ids:
+    """Sorted ids of a frame with `user_idx`, or of a sequence."""
+    if isinstance(users, Ids):
+        return users
+    if hasattr(users, "columns") or hasattr(users, "column_names"):
+        users = table_of(users, [COLUMNS["user"]], "ground_truth_users")[COLUMNS["user"]]
+    return encode([Ids.of(users, "user id in ground_truth_users")])[0]
+
+
+# --- metrics with lists of their own -----------------------------------------------------------------------
+
+
+def enriches(metric: Metric) -> bool:
+    """Whether it defines `_get_enriched_recommendations` itself."""
+    from bridgeval.toolkits.replay.bases import Metric
+
+    return type(metric)._get_enriched_recommendations is not Metric._get_enriched_recommendations
+
+
+def _enriched_results(
+    metric: Metric,
+    recommendations: Any,
+    ground_truth: Any,
+    ks: Sequence[int],
+    max_k: int,
+    ground_truth_users: Any,
+    overs: Sequence[Over],
+) -> Results:
+    as_frame = to_spark if metric.enriches == "spark" else _unchanged
+    frame = metric._get_enriched_recommendations(
+        as_frame(recommendations), as_frame(ground_truth), max_k, as_frame(ground_truth_users)
+    )
+    names = list(frame.columns)
+    table = table_of(frame, names, "enriched recommendations")
+    function = row_function(metric._get_metric_value_by_user, names[1:])
+    users = Ids.of(table[names[0]], "user id in the enriched recommendations")
+    lists = [[value if value is not None else [] for value in table[name].to_pylist()] for name in names[1:]]
+    found: Results = {}
+    for k in ks:
+        values = np.array([_value(metric, function, k, row) for row in zip(*lists, strict=True)])
+        for over in overs:
+            state = summary.state_of(over, users, values)
+            found[k, over] = summary.result_of(over, state)
+    return found
+
+
+def _value(metric: Metric, function: Any, k: int, row: tuple[Any, ...]) -> float:
+    try:
+        return float(function(k, *row))
+    except Exception as error:
+        raise MetricFailedError(f"{metric} failed at k={k}", f"{type(error).__name__}: {error}") from error
+
+
+def _unchanged(frame: Any) -> Any:
+    return frame
+
+
+def to_spark(frame: Any) -> Any:
+    """A frame of any kind as a Spark frame; None stays None."""
+    if frame is None or type(frame).__module__.startswith("pyspark."):
+        return frame
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingDependencyError(
+            "_get_enriched_recommendations is handed Spark frames, as RePlay does",
+            "pyspark is not installed",
+            "install bridgeval[spark], or set enriches = 'given' on the class to get frames as they were given",
+        ) from error
+    from bridgeval.data.rows import as_table
+
+    return SparkSession.builder.getOrCreate().createDataFrame(as_table(frame).to_pandas())
+
+
+def enriched(recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None) -> Any:
+    """(user_idx, pred, ground_truth) with lists: of pred at most `max_k`, best first, without repeats.
+
+    Users of the ground truth, or those listed; a side that a user lacks is an empty list.
+    """
+    inputs = inputs_of(recommendations, ground_truth, ground_truth_users)
+    given = ground_truth_users is not None
+    needs = Needs(depth=None, users=frozenset({"users given"} if given else ()))
+    ranking, relevance = Ranking(masked="keep", cut=max_k), Relevance(None, "first")
+    counted = Counted("given" if given else "relevant", ranking, relevance)
+    device = torch.device("cpu")
+    columns: dict[str, list[Any]] = {"user_idx": [], "pred": [], "ground_truth": []}
+    for slates in inputs.slates(needs):
+        lookup = Lookup(inputs.context, slates, device)
+        for batch in batches(slates, device):
+            blocks = Blocks(batch, lookup)
+            for _, *row in user_lists(blocks, blocks[counted], ranking, relevance):
+                for name, value in zip(columns, row, strict=True):
+                    columns[name].append(value)
+    return _frame_like(recommendations, columns)
+
+
+def _frame_like(frame: Any, columns: Mapping[str, list[Any]]) -> Any:
+    engine = engine_of(frame)
+    if engine.name == "polars":
+        import polars
+
+        return polars.DataFrame(dict(columns))
+    import pandas as pd
+
+    made = pd.DataFrame(dict(columns))
+    return to_spark(made) if engine is SPARK else made
+
+
+# --- values by how active a user is ------------------------------------------------------------------------
+
+
+def user_distribution(
+    metric: Metric, log: Any, recommendations: Any, ground_truth: Any, k: Any, ground_truth_users: Any
+) -> Any:
+    """A pandas frame: number of log rows of a user, mean value of the users with that number; k after k."""
+    import pandas as pd
+
+    ks = cutoffs_of(k, str(metric))
+    found = results(metric, recommendations, ground_truth, ks, max(ks), ground_truth_users, ["per_user"])
+    users, counts = np.unique(rows(log, "history", PAIRS).users.to_numpy(), return_counts=True)  # type: ignore[union-attr]
+    count_of = dict(zip(users.tolist(), counts.tolist(), strict=True))
+    parts = []
+    for one in ks:
+        table = found[one, "per_user"].per_user
+        values = {} if table is None else table.to_dict()
+        frame = pd.DataFrame({"count": [count_of.get(user, 0) for user in values], "value": list(values.values())})
+        parts.append(frame.groupby("count", as_index=False)["value"].mean())
+    return pd.concat(parts, ignore_index=True)
