@@ -123,7 +123,7 @@ class Unexpectedness(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         column = baseline_column(self.baseline, self._baseline_ranking)
         place = blocks[ShownColumn(column, self.ranking)][:, : self.k]
-        expected = ((place <= self.k) & blocks[FirstShown(self.ranking)][:, : self.k]).sum(1)
+        expected = ((place <= self.k) & blocks[FirstShown(self.ranking)][:, : self.k]).sum(1).double()
         value = 1 - expected / _places(blocks, self.ranking, self.k, self.divide_by)
         has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
         both = has_baseline & (blocks[ShownCount(self.ranking)] > 0)
@@ -173,9 +173,9 @@ class CategoricalDiversity(TopKMetric):
 
 @dataclass(frozen=True)
 class Coverage(TopKMetric):
-    """The share of the catalogue that is shown to anybody in the first k places (Ge, Delgado-Battenfeld and Jannach 2010).
+    """The share of the catalogue that is shown to anybody in the first k places.
 
-    One value for all users.
+    Catalogue coverage as in Ge, Delgado-Battenfeld and Jannach 2010, "Beyond accuracy". One value for all users.
 
     Attributes:
         known: the items that could be shown: the "catalogue", or those of the "history".

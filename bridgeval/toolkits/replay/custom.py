@@ -49,7 +49,7 @@ def list_function(function: Callable[..., Any], ks: Sequence[int]) -> ListFuncti
 
 
 def row_function(function: Callable[..., Any], columns: Sequence[str]) -> Callable[..., float]:
-    """A function of k and the columns of an enriched frame: by name where all its parameters are columns, else in order."""
+    """A function of k and an enriched row: by name where all its parameters are columns, else in order."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     names = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     if len(names) == len(parameters) and set(names) <= set(columns):

@@ -1,4 +1,4 @@
-"""RePlay's engines: its numbers depend a little on the kind of frame that it is given. Each kind's rules, and its rows."""
+"""RePlay's engines: its numbers depend a little on the kind of frame. Each kind's rules, and its rows."""
 
 from __future__ import annotations
 

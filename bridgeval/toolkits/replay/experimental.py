@@ -1,4 +1,4 @@
-"""Drop-in classes for `replay.experimental.metrics`, the older generation: k at the call, the log in the constructor."""
+"""Drop-in classes for `replay.experimental.metrics`: k at the call, the log in the constructor."""
 
 from __future__ import annotations
 
