@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import RankedLists, Ranking, ranked
+from bridgeval.data.ranking import RankedLists, Ranking, count_repeats, ranked
 from bridgeval.data.slates import Lists, Slates
+from bridgeval.data.tensors import tensor_of
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 1 << 20
+CELLS_PER_BATCH = 1 << 19
 
 
 class Rectangle:
@@ -59,6 +58,11 @@ class Rectangle:
     def items(self) -> Tensor:
         return self._laid_out(self._source, self.pad)
 
+    @cached_property
+    def repeated(self) -> int:
+        """How many cells hold an item that stands further left in their row too."""
+        return count_repeats(self.items, self.pad)
+
     def has(self, name: str) -> bool:
         return name in self._columns
 
@@ -86,15 +90,6 @@ class Rectangle:
             return torch.full((len(self), self.width), fill, dtype=values.dtype, device=self.device)
         cells = values[self._where]
         return cells.masked_fill_(~self.valid, fill)
-
-
-def tensor_of(array: npt.NDArray[Any]) -> Tensor:
-    """A tensor that shares the memory of an array. Arrow's arrays are read-only; nothing here writes to them."""
-    if array.flags.writeable:
-        return torch.from_numpy(array)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(array)
 
 
 @dataclass(frozen=True)
@@ -142,6 +137,6 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None)
 
 def _fitting(widths: npt.NDArray[np.int64]) -> int:
     """How many of the first users make a rectangle within the budget; at least one."""
-    widths = widths[:CELLS_PER_BATCH]
-    cells = np.maximum.accumulate(np.maximum(widths, 1)) * np.arange(1, len(widths) + 1)
+    widths = np.maximum(widths[: CELLS_PER_BATCH // max(int(widths[0]), 1) + 1], 1)
+    cells = np.maximum.accumulate(widths) * np.arange(1, len(widths) + 1)
     return max(1, int(np.searchsorted(cells, CELLS_PER_BATCH, side="right")))

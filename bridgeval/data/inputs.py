@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking
-from bridgeval.data.rows import Rows, is_frame, rows_of
+from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
@@ -59,37 +59,25 @@ class Inputs:
         users: Any = None,
     ) -> Inputs:
         """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
-        baselines: dict[str, Rows] = {}
-        if isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values())):
-            baselines = {name: rows_of(frame, "baseline", columns) for name, frame in baseline.items()}
-            baseline = None
+        several = _by_name(baseline)
         return Inputs(
             rows_of(recommendations, "recommendations", columns),
             rows_of(relevance, "relevance", columns),
             None if history is None else rows_of(history, "history", columns),
-            None if baseline is None else rows_of(baseline, "baseline", columns),
+            None if baseline is None or several else rows_of(baseline, "baseline", columns),
             None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
             None if catalogue is None else ids_of(catalogue, "item catalogue"),
             None if item_groups is None else groups_of(item_groups, "item"),
             None if user_groups is None else groups_of(user_groups, "user"),
             None if item_features is None else features_of(item_features),
             None if users is None else ids_of(users, "users"),
-            baselines,
+            {name: rows_of(frame, "baseline", columns) for name, frame in several.items()},
         )
 
     @property
     def offers(self) -> frozenset[str]:
-        given = {
-            "score": "score" in self.recommendations.columns or None,
-            "prev_score": self.prev_scores,
-            "seen": self.history,
-            "category": "category" in self.recommendations.columns or None,
-            **{baseline_column(name): rows for name, rows in self._all_baselines.items()},
-            "users of the history": self.history,
-            "users of the baseline": self.baseline,
-            "users given": self.users,
-        }
-        return self.context.offers | {name for name, value in given.items() if value is not None}
+        offers = offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        return offers | {"category"} if "category" in self.recommendations.columns else offers
 
     @cached_property
     def context(self) -> Context:
@@ -118,15 +106,11 @@ class Inputs:
         if needs.reads("prev_score") and self.prev_scores is not None:
             shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
         for name, policy in sorted(needs.baselines, key=str):
-            if (baseline := self._all_baselines.get(name)) is not None:
+            if (baseline := self.baselines.get(name) if name else self.baseline) is not None:
                 places = _values(slates, shown, _ranks(slates.users, baseline, policy), "rank")
                 shown = shown.with_columns(**{baseline_column(name, policy): places})
                 columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(baseline))
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
-
-    @property
-    def _all_baselines(self) -> dict[str, Rows]:
-        return {**self.baselines} if self.baseline is None else {"": self.baseline, **self.baselines}
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -137,6 +121,32 @@ class Inputs:
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
         return extra
+
+
+# Argument -> the needs that it answers.
+ANSWERS = {
+    "history": ("seen", "item popularity", "catalogue", "users of the history"),
+    "baseline": ("baseline_rank", "users of the baseline"),
+    "prev_scores": ("prev_score",),
+    "catalogue": ("catalogue",),
+    "item_groups": ("item groups",),
+    "user_groups": ("user groups",),
+    "item_features": ("item features",),
+    "users": ("users given",),
+}
+
+
+def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+    """The needs that these arguments answer, told without reading any of them."""
+    offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    offers |= {baseline_column(name) for name in given.get("baselines") or _by_name(given.get("baseline"))}
+    return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
+
+
+def _by_name(baseline: Any) -> Mapping[str, Any]:
+    """Several baselines by name; none where it is a single one."""
+    several = isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values()))
+    return baseline if several else {}
 
 
 def _users(rows: Rows) -> Ids:
@@ -190,24 +200,21 @@ def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
 
 def _ranks(users: Ids, rows: Rows, policy: Ranking) -> Rows:
     """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
-    assert rows.users is not None
-    positions = rows.users.positions_in(users)
-    scores = rows.columns.get("score")
+    positions = rows.owners.positions_in(users)
     is_kept = positions >= 0
-    if scores is not None and policy.masked == "drop":
-        is_kept &= scores != -np.inf
+    if "score" in rows.columns and policy.masked == "drop":
+        is_kept &= rows.columns["score"] != -np.inf
     kept = np.flatnonzero(is_kept)
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
     lists = lists_of(positions[kept].astype(np.int32), len(users), item_codes[kept], columns, rows.ranked)
     order = np.arange(len(kept)) if lists.ranked else _best_first(lists, policy)
-    owner = lists.row_users
     if policy.duplicates == "best":
-        order = order[_first_of_pair(owner[order], lists.items[order])]
-    ends = np.searchsorted(owner[order], owner[order])
-    rank = np.arange(len(order)) - ends + 1.0
+        order = order[_first_of_pair(lists.row_users[order], lists.items[order])]
+    owner = lists.row_users[order]
+    rank = np.arange(len(order)) - np.searchsorted(owner, owner) + 1.0
     kept = lists.columns["row"][order].astype(np.int64)
-    return Rows(rows.users.take(kept), rows.items.take(kept), {"rank": rank})
+    return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})
 
 
 def _best_first(lists: Lists, policy: Ranking) -> npt.NDArray[np.int64]:

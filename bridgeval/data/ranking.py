@@ -99,11 +99,9 @@ def _kept(
     if policy.cut is not None and policy.cut < shown.width:
         base = valid if keep is None else keep
         keep = base & (base.cumsum(1) <= policy.cut)
-    if policy.duplicates == "best":
+    if policy.duplicates == "best" and shown.repeated:
         base = valid if keep is None else keep
-        repeated = repeats(items.masked_fill(~base, shown.pad), shown.pad)
-        if repeated is not None:
-            keep = base & ~repeated
+        keep = base & ~repeats(items.masked_fill(~base, shown.pad), shown.pad)
     return keep
 
 
@@ -131,15 +129,18 @@ def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
     return index
 
 
-def repeats(items: Tensor, pad: int) -> Tensor | None:
-    """`[B, K]`: cells whose item stands further left in its row too; None when there is no such cell.
+def count_repeats(items: Tensor, pad: int) -> int:
+    """How many cells hold an item that stands further left in their row too."""
+    in_order = sorted_rows(items)
+    return int(torch.count_nonzero((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)))
+
+
+def repeats(items: Tensor, pad: int) -> Tensor:
+    """`[B, K]`: cells whose item stands further left in its row too.
 
     >>> repeats(torch.tensor([[5, 2, 5, 9, 9]], dtype=torch.int32), pad=9)
     tensor([[False, False,  True, False, False]])
     """
-    in_order = sorted_rows(items)
-    if not bool(((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)).any()):
-        return None
     in_order, where = torch.sort(items, dim=1, stable=True)
     again = torch.zeros_like(in_order, dtype=torch.bool)
     again[:, 1:] = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)
@@ -193,18 +194,16 @@ def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
             valid = valid & enough
             items = items.masked_fill(~valid, relevant.pad)
     best_first: Tensor | None = None
-    if policy.duplicates == "best" and repeats(items, relevant.pad) is not None:
+    if policy.duplicates == "best" and relevant.repeated:
         best_first = torch.argsort(gains, dim=1, descending=True, stable=True)
         items = items.gather(1, best_first)
     items, index = torch.sort(items, dim=1, stable=True)
     if best_first is not None:
         index = best_first.gather(1, index)
     valid = items != relevant.pad
-    if policy.duplicates != "all":
+    if policy.duplicates != "all" and relevant.repeated:
         again = torch.zeros_like(valid)
         again[:, 1:] = (items[:, 1:] == items[:, :-1]) & valid[:, 1:]
-        if bool(again.any()):
-            items = items.masked_fill(again, relevant.pad)
-            items, resorted = torch.sort(items, dim=1, stable=True)
-            index, valid = index.gather(1, resorted), items != relevant.pad
+        items, resorted = torch.sort(items.masked_fill(again, relevant.pad), dim=1, stable=True)
+        index, valid = index.gather(1, resorted), items != relevant.pad
     return RelevantLists(items, gains.gather(1, index).masked_fill(~valid, 0), valid, index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -111,30 +111,52 @@ def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
 
 
 def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
-    names = _column_names(frame)
-    if names is not None:
-        wanted = list(columns_for(role, names, columns).values())
-        frame = frame.select(wanted) if isinstance(frame, pa.Table) else frame[wanted]
+    names = column_names(frame)
+    if names is not None and hasattr(frame, "iloc"):
+        frame = frame[list(columns_for(role, names, columns).values())]
+    elif names is not None and hasattr(frame, "get_column"):
+        frame = frame.select(list(columns_for(role, names, columns).values()))
     return rows_of_table(as_table(frame), role, columns)
 
 
-def _column_names(frame: Any) -> list[str] | None:
+def column_names(frame: Any) -> list[str] | None:
     """The names without converting anything; None where only a conversion can tell."""
-    if isinstance(frame, pa.Table):
-        return list(frame.column_names)
-    names = getattr(frame, "columns", None)
-    if names is None or not hasattr(frame, "__getitem__") or not all(isinstance(n, str) for n in names):
-        return None
-    return list(names)
+    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    if names is None and hasattr(frame, "schema"):
+        names = getattr(frame.schema, "names", None)
+    return None if names is None or not all(isinstance(n, str) for n in names) else list(names)
 
 
 def as_table(frame: Any) -> pa.Table:
     """Any frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
-    if hasattr(frame, "dtypes") and hasattr(frame, "iloc"):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+    if hasattr(frame, "iloc"):
+        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
+
+
+def _pandas_column(series: Any) -> pa.Array:
+    """Plain numbers share their memory, NaN included; only other types are converted."""
+    plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
+    return pa.array(series.to_numpy()) if plain else pa.array(series, from_pandas=True)
+
+
+def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether recommendations bring scores, as far as can be told without reading them; True in doubt.
+
+    >>> has_scores({1: ["a", "b"]}), has_scores({1: [("a", 0.5)]})
+    (False, True)
+    """
+    if isinstance(value, Rows):
+        return "score" in value.columns
+    if isinstance(value, Mapping):
+        first = next((entry for entry in value.values() if isinstance(entry, Collection) and len(entry)), ())
+        if isinstance(first, Mapping) or getattr(first, "ndim", 1) == 2:
+            return True
+        return isinstance(next(iter(first), None), tuple | list)
+    names = column_names(value)
+    return names is None or "score" in columns_for("recommendations", names, columns)
 
 
 def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:

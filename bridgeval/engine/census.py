@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from bridgeval.data.batch import Rectangle
 from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import sorted_rows
 from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import Sums
@@ -52,8 +48,8 @@ class Census(Metric):
         sums |= {
             "shown rows": int(batch.shown.lengths.sum()),
             "relevant rows": int(batch.relevant.lengths.sum()),
-            "repeated shown rows": repeated_rows(batch.shown),
-            "repeated relevant rows": repeated_rows(batch.relevant),
+            "repeated shown rows": batch.shown.repeated,
+            "repeated relevant rows": batch.relevant.repeated,
         }
         if batch.shown.has("score"):
             masked = (batch.shown.column("score") == float("-inf")) & batch.shown.valid
@@ -69,9 +65,3 @@ class Census(Metric):
 
     def compute(self, state: Any) -> Result:
         return Result(None, notes=dict(state.values))
-
-
-def repeated_rows(rectangle: Rectangle) -> int:
-    """Rows whose (user, item) came before."""
-    items = sorted_rows(rectangle.items)
-    return int(torch.count_nonzero((items[:, 1:] == items[:, :-1]) & (items[:, 1:] != rectangle.pad)))

@@ -258,10 +258,9 @@ class FirstShown(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         shown = blocks[Ranked(self.ranking)]
-        if self.ranking.duplicates == "best":
+        if self.ranking.duplicates == "best" or not blocks.batch.shown.repeated:
             return shown.valid
-        again = repeats(shown.items.contiguous(), blocks.batch.shown.pad)
-        return shown.valid if again is None else shown.valid & ~again
+        return shown.valid & ~repeats(shown.items.contiguous(), blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)
@@ -300,9 +299,7 @@ class CategoryCounts(Block[Tensor]):
         codes = self._codes(blocks)
         users, depth, labels = codes.shape
         flat = codes.view(users, depth * labels)
-        again = repeats(flat, NO_CATEGORY)
-        new = flat != NO_CATEGORY
-        new = new if again is None else new & ~again
+        new = (flat != NO_CATEGORY) & ~repeats(flat, NO_CATEGORY)
         return new.view(users, depth, labels).sum(2).cumsum(1)
 
     def _codes(self, blocks: Blocks) -> Tensor:

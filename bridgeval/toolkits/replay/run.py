@@ -12,7 +12,6 @@ import torch
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks
-from bridgeval.engine.census import repeated_rows
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import LocalSource
@@ -80,7 +79,7 @@ class Repeats(Metric):
         return Sums()
 
     def update(self, blocks: Blocks) -> Sums:
-        return Sums({"repeated": repeated_rows(blocks.batch.shown)})
+        return Sums({"repeated": blocks.batch.shown.repeated})
 
     def compute(self, state: Any) -> Result:
         return Result(None, notes={"repeated": state["repeated"]})
