@@ -12,7 +12,7 @@ Either may define `_get_enriched_recommendations`, which gives a frame with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from bridgeval.data.inputs import Inputs
@@ -136,7 +136,8 @@ class Metric:
                 f"_get_metric_value_by_user{_signature(self)}",
                 "call it as metric(recommendations, ground_truth, k), or name the first parameter ks and return a list",
             )
-        return self._functions(self.topk, over, ties=engine.ties, truth_duplicates=engine.truth_duplicates)
+        policy = {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates, "users": engine.truth_users}
+        return self._functions(self.topk, over, **policy)
 
     def _functions(self, ks: Sequence[int], over: Over, **policy: Any) -> list[EngineMetric]:
         function = list_function(self._get_metric_value_by_user, ks)
@@ -201,10 +202,12 @@ def inputs_of(
 ) -> Inputs:
     """Inputs of the engine from RePlay's arguments; `base_recommendations` is a mapping name -> frame."""
     pairs = {part: name for part, name in columns.items() if part != "score"}
+    named = isinstance(ground_truth, Mapping) and ground_truth
     return Inputs(
         rows(recommendations, "recommendations", columns, category),
         older.NO_ROWS if ground_truth is None else rows(ground_truth, "relevance", pairs),
         None if train is None else rows(train, "history", pairs),
+        users=older.users_of(list(ground_truth)) if named else None,
         baselines={name: rows(frame, "baseline", columns) for name, frame in (base_recommendations or {}).items()},
     )
 

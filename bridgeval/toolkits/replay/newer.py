@@ -65,7 +65,11 @@ class _Quality(_Named):
         )
 
     def _policy(self, engine: Engine) -> dict[str, Any]:
-        return {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates}
+        return {
+            "ties": engine.ties,
+            "truth_duplicates": engine.truth_duplicates,
+            "users": engine.truth_users,
+        }
 
 
 class HitRate(_Quality):

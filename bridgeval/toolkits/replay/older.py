@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COLUMNS = {"user": "user_idx", "item": "item_idx", "score": "relevance"}
 PAIRS = {"user": "user_idx", "item": "item_idx"}
+ITEM_SCORES = {"item": "item_idx", "score": "relevance"}
 NO_ROWS = Rows(Ids(np.zeros(0, dtype=np.int64)), Ids(np.zeros(0, dtype=np.int64)))
 
 Results = dict[tuple[int, Over], Result]
@@ -82,6 +83,7 @@ def inputs_of(
     ground_truth_users: Any = None,
     history: Any = None,
     baseline: Any = None,
+    prev_scores: Any = None,
 ) -> Inputs:
     """Inputs of the engine from frames with the older generation's columns."""
     return Inputs(
@@ -89,8 +91,15 @@ def inputs_of(
         NO_ROWS if ground_truth is None else rows(ground_truth, "relevance", PAIRS),
         None if history is None else rows(history, "history", PAIRS),
         None if baseline is None else rows(baseline, "baseline", COLUMNS),
+        None if prev_scores is None else _policy_rows(prev_scores),
         users=None if ground_truth_users is None else users_of(ground_truth_users),
     )
+
+
+def _policy_rows(prev_scores: Any) -> Rows:
+    """The previous policy's scores, by user and item, or by item where the frame has no user."""
+    columns = COLUMNS if COLUMNS["user"] in getattr(prev_scores, "columns", COLUMNS.values()) else ITEM_SCORES
+    return rows(prev_scores, "prev_scores", columns)
 
 
 def users_of(users: Any) -> Ids:
@@ -106,10 +115,8 @@ def users_of(users: Any) -> Ids:
 
 
 def enriches(metric: Metric) -> bool:
-    """Whether it defines `_get_enriched_recommendations` itself."""
-    from bridgeval.toolkits.replay.bases import Metric
-
-    return type(metric)._get_enriched_recommendations is not Metric._get_enriched_recommendations
+    """Whether its author has defined `_get_enriched_recommendations`; our own go through the engine."""
+    return not type(metric)._get_enriched_recommendations.__module__.startswith(__package__)
 
 
 def _enriched_results(

@@ -51,8 +51,8 @@ def results_of(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result
     repeated = int(results[Repeats()].notes["repeated"])
     if repeated:
         warnings.warn(
-            f"{repeated} repeated (user, item) rows in the recommendations; they count as often as they occur, so "
-            "that values may exceed 1; the older generation removes them",
+            f"{repeated} repeated (user, item) rows in the recommendations; values may exceed 1, or depend on the "
+            "largest k: drop them",
             MetricDuplicatesWarning,
             stacklevel=5,
         )
