@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from bridgeval.convention import Convention
 from bridgeval.hookspecs import hookimpl
+from bridgeval.toolkits.replay import experimental
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
 from bridgeval.toolkits.replay.metrics import EXPERIMENTAL, REPLAY
 from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
@@ -55,6 +56,7 @@ __all__ = [
     "Surprisal",
     "TorchMetricsBuilder",
     "Unexpectedness",
+    "experimental",
     "get_enriched_recommendations",
     "metrics_to_df",
 ]

@@ -13,7 +13,7 @@ from bridgeval.data.ids import Ids, encode
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.rows import Rows
+from bridgeval.data.rows import Rows, as_table
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Blocks, Counted, Lookup
 from bridgeval.engine.summary import Over, Result
@@ -169,9 +169,7 @@ def to_spark(frame: Any) -> Any:
             "pyspark is not installed",
             "install bridgeval[spark], or set enriches = 'given' on the class to get frames as they were given",
         ) from error
-    from bridgeval.data.rows import as_table
-
-    return SparkSession.builder.getOrCreate().createDataFrame(as_table(frame).to_pandas())
+    return SparkSession.builder.getOrCreate().createDataFrame(as_table(frame))
 
 
 def enriched(recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None) -> Any:
