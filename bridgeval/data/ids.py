@@ -172,14 +172,12 @@ def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]
 
 
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
-    in_order = [_encode_sorted(column) for column in columns]
-    if all(parts is not None for parts in in_order):
-        distinct = [vocabulary for vocabulary, _ in in_order]  # type: ignore[misc]
-        vocabulary, code_of = _encode_unsorted(distinct)
-        whole = len(vocabulary)
+    in_order = [parts for column in columns if (parts := _encode_sorted(column)) is not None]
+    if len(in_order) == len(columns):
+        vocabulary, new_codes = _encode_unsorted([distinct for distinct, _ in in_order])
         return vocabulary, [
-            codes if len(own) == whole else new[codes]
-            for new, (own, codes) in zip(code_of, in_order, strict=True)  # type: ignore[misc]
+            codes if len(distinct) == len(vocabulary) else new[codes]
+            for new, (distinct, codes) in zip(new_codes, in_order, strict=True)
         ]
     return _encode_unsorted(columns)
 
