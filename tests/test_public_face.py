@@ -37,3 +37,8 @@ def test_exports_are_exact_and_importable():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nosuch"):
         _ = bridgeval.nosuch
+
+
+def test_evaluate_stays_a_function_whatever_is_imported_first():
+    code = "from bridgeval.evaluate import evaluate; import bridgeval; assert bridgeval.evaluate is evaluate"
+    subprocess.run([sys.executable, "-c", code], check=True)

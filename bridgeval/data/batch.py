@@ -17,6 +17,7 @@ from bridgeval.data.tensors import tensor_of
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
 CELLS_PER_BATCH = 1 << 19
+FEWEST_CELLS = 1 << 16
 
 
 class Rectangle:
@@ -116,13 +117,18 @@ class Batch:
         return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
 
 
-def batches(slates: Slates, device: torch.device, batch_size: int | None = None) -> Iterator[Batch]:
-    """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells."""
+def batches(slates: Slates, device: torch.device, batch_size: int | None = None, at_least: int = 1) -> Iterator[Batch]:
+    """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells.
+
+    Args:
+        at_least: how many batches to aim for where there is enough data to share out.
+    """
     start = 0
     widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
+    budget = min(CELLS_PER_BATCH, max(FEWEST_CELLS, int(widest.sum()) // at_least + 1))
     pad = len(slates.items)
     while start < len(slates):
-        stop = start + batch_size if batch_size else start + _fitting(widest[start:])
+        stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)
         stop = min(stop, len(slates))
         yield Batch(
             slates,
@@ -135,8 +141,8 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None)
         start = stop
 
 
-def _fitting(widths: npt.NDArray[np.int64]) -> int:
+def _fitting(widths: npt.NDArray[np.int64], budget: int) -> int:
     """How many of the first users make a rectangle within the budget; at least one."""
-    widths = np.maximum(widths[: CELLS_PER_BATCH // max(int(widths[0]), 1) + 1], 1)
+    widths = np.maximum(widths[: budget // max(int(widths[0]), 1) + 1], 1)
     cells = np.maximum.accumulate(widths) * np.arange(1, len(widths) + 1)
-    return max(1, int(np.searchsorted(cells, CELLS_PER_BATCH, side="right")))
+    return max(1, int(np.searchsorted(cells, budget, side="right")))

@@ -15,7 +15,7 @@ from bridgeval.data.ids import Ids, encode
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking
 from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
-from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
+from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
 
@@ -27,7 +27,7 @@ class Inputs:
         history: training interactions.
         baseline: another system's lists.
         baselines: the lists of several other systems, by name.
-        prev_scores: scores of the previous policy, by (user, item) or by item.
+        prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
         users: who counts under users="given".
     """
 
@@ -104,7 +104,9 @@ class Inputs:
             shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
-            shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
+            check_scores(self.prev_scores)
+            best = _highest_first(self.prev_scores)
+            shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
         for name, policy in sorted(needs.baselines, key=str):
             if (baseline := self.baselines.get(name) if name else self.baseline) is not None:
                 places = _values(slates, shown, _ranks(slates.users, baseline, policy), "rank")
@@ -158,7 +160,7 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
 
 
 def _joined(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.int64]:
-    """`[n]`: for each pair of `lists`, a row of `rows` with the same pair (or item); -1 for none."""
+    """`[n]`: for each pair of `lists`, the first of `rows` with the same pair (or item); -1 for none."""
     size = max(len(slates.items), 1)
     items = rows.items.positions_in(slates.items)
     known = items >= 0
@@ -190,6 +192,13 @@ def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArra
     return values
 
 
+def _highest_first(rows: Rows) -> Rows:
+    """The rows by score descending, so that the first of a repeated pair is the best."""
+    order = np.argsort(-rows.columns["score"], kind="stable")
+    users = None if rows.users is None else rows.users.take(order)
+    return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
+
+
 def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
     """`[U]`: how many different items each user has in the history."""
     users = history.owners.positions_in(slates.users)
@@ -208,7 +217,8 @@ def _ranks(users: Ids, rows: Rows, policy: Ranking) -> Rows:
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
     lists = lists_of(positions[kept].astype(np.int32), len(users), item_codes[kept], columns, rows.ranked)
-    order = np.arange(len(kept)) if lists.ranked else _best_first(lists, policy)
+    as_given = lists.ranked or policy.order == "given"
+    order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
     if policy.duplicates == "best":
         order = order[_first_of_pair(lists.row_users[order], lists.items[order])]
     owner = lists.row_users[order]

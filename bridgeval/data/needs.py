@@ -84,9 +84,9 @@ def baseline_column(name: str = "", ranking: Ranking = Ranking()) -> str:
         ranking: how the baseline's lists are ranked.
 
     >>> baseline_column(), baseline_column("ALS"), baseline_column("ALS", Ranking(duplicates="all"))
-    ('baseline_rank', 'baseline_rank ALS', 'baseline_rank ALS item_descending all drop')
+    ('baseline_rank', 'baseline_rank ALS', 'baseline_rank ALS score item_descending all drop')
     """
     column = f"baseline_rank {name}" if name else "baseline_rank"
     if ranking == Ranking():
         return column
-    return f"{column} {ranking.ties} {ranking.duplicates} {ranking.masked}"
+    return f"{column} {ranking.order} {ranking.ties} {ranking.duplicates} {ranking.masked}"

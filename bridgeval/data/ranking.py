@@ -6,7 +6,7 @@ can be asked for in one call and each gets its own lists from the same batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from bridgeval.data.batch import Rectangle
 
-Order = Literal["score", "given"]
+Order = Literal["score", "given", "sigmoid", "softmax"]
 Ties = Literal["item_descending", "item_ascending", "given"]
 Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
@@ -27,7 +27,9 @@ class Ranking:
     """How a list is ranked.
 
     Attributes:
-        order: by "score" descending, or as "given". Lists that come ranked always keep their order.
+        order: by "score" descending, or as "given". Lists that come ranked always keep their order. With "sigmoid"
+            and "softmax" rows are kept by score, then ordered by what these make of it in float64, where large
+            scores become equal.
         ties: what decides between equal scores.
         duplicates: of a repeated item the "best" place counts, or "all" of them do.
         masked: items scored -inf are dropped, or kept at the end.
@@ -67,7 +69,9 @@ def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
     index: Tensor | None = None
     valid = shown.valid
     scores = shown.column("score") if shown.has("score") else None
-    if scores is not None and policy.order == "score" and not shown.ranked:
+    if scores is not None and policy.order != "given" and not shown.ranked:
+        if policy.order != "score":
+            return _ranked_by_squashed(shown, scores, policy, depth)
         index = _order(scores, shown, policy.ties)
     items = shown.items if index is None else shown.items.gather(1, index)
     keep = _kept(shown, scores, policy, index, items, valid)
@@ -78,6 +82,22 @@ def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
     stop = shown.width if depth is None else min(depth, shown.width)
     return RankedLists(items[:, :stop], valid[:, :stop], None if index is None else index[:, :stop])
+
+
+def _ranked_by_squashed(shown: Rectangle, scores: Tensor, policy: Ranking, depth: int | None) -> RankedLists:
+    """Rows kept by score, ordered by what a sigmoid or softmax of these rows makes of it, then without repeats."""
+    rows = ranked(shown, replace(policy, order="score", duplicates="all"), None)
+    squashed = _squashed(rows.of(scores).double(), rows.valid, policy.order)
+    index = sorted_index(squashed, rows.items, rows.valid, policy.ties)
+    items, valid = rows.items.gather(1, index), rows.valid.gather(1, index)
+    if policy.duplicates == "best" and shown.repeated:
+        repeated = repeats(items, shown.pad)
+        front = torch.argsort(~valid | repeated, dim=1, stable=True)
+        valid = (valid & ~repeated).gather(1, front)
+        index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
+    index = index if rows.index is None else rows.index.gather(1, index)
+    stop = shown.width if depth is None else min(depth, shown.width)
+    return RankedLists(items[:, :stop], valid[:, :stop], index[:, :stop])
 
 
 def _kept(
@@ -119,14 +139,29 @@ def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
         in_order = falls | ((scores[:, 1:] == scores[:, :-1]) & right)
     if bool((in_order | ~both).all()):
         return None
+    return sorted_index(scores, shown.items, None if shown.uniform else shown.valid, ties)
+
+
+def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
+    """`[B, K]`: the index that sorts each row by score descending; cells that are not valid go last."""
     if ties == "given":
-        index = torch.arange(shown.width, device=scores.device).expand(scores.shape)
+        index = torch.arange(scores.shape[1], device=scores.device).expand(scores.shape)
     else:
-        index = torch.argsort(shown.items, dim=1, descending=ties == "item_descending", stable=True)
+        index = torch.argsort(items, dim=1, descending=ties == "item_descending", stable=True)
     index = index.gather(1, torch.argsort(scores.gather(1, index), dim=1, descending=True, stable=True))
-    if not shown.uniform:
-        index = index.gather(1, torch.argsort(~shown.valid.gather(1, index), dim=1, stable=True))
+    if valid is not None:
+        index = index.gather(1, torch.argsort(~valid.gather(1, index), dim=1, stable=True))
     return index
+
+
+def _squashed(scores: Tensor, valid: Tensor, order: Order) -> Tensor:
+    """What the order is taken from; of a softmax that overflows only "infinite" and "finite" are left."""
+    if order == "sigmoid":
+        return 1 / (1 + torch.exp(-scores))
+    lowest = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True) if scores.shape[1] else scores
+    powers = torch.exp(scores - lowest).masked_fill(~valid, 0)
+    infinite = powers.isinf()
+    return torch.where(infinite.any(1, keepdim=True), infinite.double(), powers)
 
 
 def count_repeats(items: Tensor, pad: int) -> int:

@@ -55,7 +55,7 @@ def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) ->
     """Rows of a frame or a mapping.
 
     Args:
-        value: anything with `__arrow_c_stream__`, or a mapping by user.
+        value: anything with `__arrow_c_stream__`, or a mapping by user; previous scores may be a mapping by item.
         role: what it is; decides which columns are looked for.
         columns: part -> column name, where the alias table is not enough.
 
@@ -160,6 +160,9 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
 
 
 def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
+    if role == "prev_scores" and value and all(isinstance(score, int | float) for score in value.values()):
+        items, numbers = _split_pairs(list(value.items()), role)
+        return Rows(None, items, {"score": numbers})
     lists = [_as_list(entry, user, role) for user, entry in value.items()]
     lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
     flat = list(chain.from_iterable(lists))
@@ -170,7 +173,13 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
         items, numbers = _split_pairs(flat, role)
         return Rows(users, items, {number: numbers})
     items = Ids.of(flat, f"item id in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
-    return Rows(users, items, {}, ranked=shown)
+    if role == "prev_scores" and flat:
+        raise InputError(
+            "the prev_scores have no scores",
+            f"items alone, such as {flat[0]!r}",
+            "give {user: {item: score}}, {item: score}, or a frame with a column 'score'",
+        )
+    return Rows(users, items, {"score": np.zeros(0)} if role == "prev_scores" else {}, ranked=shown)
 
 
 def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:

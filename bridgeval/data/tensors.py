@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,22 @@ import torch
 from torch import Tensor
 
 
+class _Shared:
+    """The memory of an array, offered as if it could be written to."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self._owner = array
+
+
 def tensor_of(array: npt.NDArray[Any]) -> Tensor:
-    """A tensor that shares the memory of an array. Arrow's arrays are read-only; nothing here writes to them."""
-    if array.flags.writeable:
-        return torch.from_numpy(array)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(array)
+    """A tensor that shares the memory of an array.
+
+    Arrow's arrays are read-only, of which torch has no notion and warns. Nothing in bridgeval writes to a tensor that it did
+    not make. Silencing the warning instead would not be safe in threads.
+    """
+    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Shared(array)))
 
 
 def looked_up(table: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

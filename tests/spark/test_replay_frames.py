@@ -15,6 +15,7 @@ from bridgeval.toolkits.replay import (
     Median,
     Metric,
     MetricDuplicatesWarning,
+    NCISMetric,
     Novelty,
     OfflineMetrics,
     PerUser,
@@ -133,6 +134,20 @@ def test_a_metric_written_with_sparks_functions_runs_on_every_kind_of_frame(kind
     recs = on_spark(rows, OLD) if kind == "spark" else frame(rows, OLD, kind)
     # Nobody has item 6: it stands first for user 1 and second for user 2.
     assert Surprise(log)(recs, [1, 2]) == {1: 0.5, 2: 0.5}
+
+
+class WeightOfHits(NCISMetric):
+    @staticmethod
+    def _get_metric_value_by_user(k: int, pred: list[Any], ground_truth: list[Any], weights: list[float]) -> float:
+        return sum(weight for item, weight in zip(pred[:k], weights[:k], strict=True) if item in ground_truth)
+
+
+def test_a_counterfactual_metric_runs_on_spark_frames(on_spark: Any) -> None:
+    recs, truth = on_spark([[1, 5, 0.9], [1, 6, 0.3]], OLD), on_spark([[1, 5, 1.0], [1, 6, 1.0]], OLD)
+    by_pair = on_spark([[1, 5, 0.3], [1, 6, 0.3]], OLD)
+    by_item = on_spark([[5, 0.3], [6, 0.6]], OLD[1:])
+    assert WeightOfHits(by_pair)(recs, truth, [1, 2]) == pytest.approx({1: 3.0, 2: 4.0})
+    assert WeightOfHits(by_item)(recs, truth, 2) == pytest.approx(3.5)
 
 
 def test_enriched_recommendations_stay_a_spark_frame(on_spark: Any) -> None:

@@ -13,6 +13,7 @@ from bridgeval.toolkits.replay import experimental
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
 from bridgeval.toolkits.replay.metrics import EXPERIMENTAL, REPLAY
 from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
+from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
 from bridgeval.toolkits.replay.newer import (
     MAP,
     MRR,
@@ -46,6 +47,8 @@ __all__ = [
     "Median",
     "Metric",
     "MetricDuplicatesWarning",
+    "NCISMetric",
+    "NCISPrecision",
     "Novelty",
     "OfflineMetrics",
     "PerUser",

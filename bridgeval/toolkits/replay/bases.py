@@ -87,7 +87,7 @@ class Metric:
         """
         if k is None and self.topk:
             return self._newer_call(recommendations, ground_truth=ground_truth)
-        return older.call(self, recommendations, ground_truth, k, ground_truth_users)
+        return older.mean(self, recommendations, ground_truth, k, ground_truth_users)
 
     @staticmethod
     def _get_metric_value_by_user(k: Any, *args: Any) -> Any:
@@ -170,7 +170,7 @@ class RecOnlyMetric(Metric):
     """
 
     def __call__(self, recommendations: Any, k: Any = None, ground_truth_users: Any = None) -> Any:  # type: ignore[override]
-        return older.call(self, recommendations, None, k, ground_truth_users)
+        return older.mean(self, recommendations, None, k, ground_truth_users)
 
 
 def cutoffs(topk: Any, name: str) -> list[int]:

@@ -106,7 +106,7 @@ def rows(frame: Any, role: Role, columns: Mapping[str, str], category: str | Non
 
 def table_of(frame: Any, wanted: list[str], what: str) -> pa.Table:
     """Some columns of a frame as an Arrow table; Spark frames are collected."""
-    names = list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
+    names = column_names(frame)
     for name in wanted:
         if name not in names:
             raise MissingColumnError(
@@ -117,6 +117,10 @@ def table_of(frame: Any, wanted: list[str], what: str) -> pa.Table:
     chosen = list(dict.fromkeys(wanted))
     selected = frame.select(chosen) if isinstance(frame, pa.Table) else frame[chosen]
     return selected.toArrow() if _engine(frame) is SPARK else as_table(selected)
+
+
+def column_names(frame: Any) -> list[str]:
+    return list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -13,6 +13,7 @@ from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
 from bridgeval.toolkits.replay.engines import SPARK, rows
 from bridgeval.toolkits.replay.metrics import EXPERIMENTAL
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
+from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
 from bridgeval.toolkits.replay.tables import compared, with_row
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__ = [
     "Experiment",
     "HitRate",
     "Metric",
+    "NCISMetric",
+    "NCISPrecision",
     "Precision",
     "RecOnlyMetric",
     "Recall",
@@ -183,7 +186,7 @@ class Experiment:
         values: dict[str, Any] = {}
         overs: list[Over] = ["mean", "lower_median"] if self._calc_median else ["mean"]
         for metric, ks in self._metrics.items():
-            found = older.results(metric, shown, self._test, ks, self._max_k, ground_truth_users, overs)
+            found = older.results(metric, older.Call(shown, self._test, ks, self._max_k, ground_truth_users), overs)
             for k in sorted(ks):
                 column = f"{metric}@{k}"
                 values[column] = found[k, "mean"].value

@@ -25,6 +25,7 @@ from bridgeval.metrics import (
     Unexpectedness,
     nDCG,
 )
+from bridgeval.toolkits.replay.ncis import NCIS_METRICS
 
 _LISTS: dict[str, Any] = {"duplicates": "all", "masked": "keep"}
 _QUALITY: dict[str, Any] = {**_LISTS, "above": None, "truth_duplicates": "all"}
@@ -74,6 +75,7 @@ EXPERIMENTAL = Convention(
         "Surprisal": _call(Surprisal, divide_by="k"),
         "Unexpectedness": _call(Unexpectedness, users="baseline", divide_by="k", empty="zero"),
         "Coverage": _call(Coverage, known="history", shown="all", duplicates="all"),
+        **NCIS_METRICS,
     },
     "RePlay's replay.experimental.metrics, each metric called with one k: MAP over k, coverage not limited to the log",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from bridgeval.engine.blocks import Blocks, Counted, Lookup
 from bridgeval.engine.summary import Over, Result
 from bridgeval.errors import BadParameterError, MetricFailedError, MissingDependencyError
 from bridgeval.toolkits.replay.custom import row_function, user_lists
-from bridgeval.toolkits.replay.engines import SPARK, engine_of, rows, table_of
+from bridgeval.toolkits.replay.engines import SPARK, column_names, engine_of, rows, table_of
 from bridgeval.toolkits.replay.run import results_of
 
 if TYPE_CHECKING:
@@ -33,10 +34,29 @@ NO_ROWS = Rows(Ids(np.zeros(0, dtype=np.int64)), Ids(np.zeros(0, dtype=np.int64)
 Results = dict[tuple[int, Over], Result]
 
 
-def call(metric: Metric, recommendations: Any, ground_truth: Any, k: Any, ground_truth_users: Any) -> Any:
-    """The mean: a number for an int, a mapping by k for several."""
+@dataclass(frozen=True)
+class Call:
+    """What a metric is asked of.
+
+    Attributes:
+        recommendations: a frame, or Rows.
+        ground_truth: a frame, or Rows; None for metrics of recommendations alone.
+        ks: the cutoffs.
+        max_k: lists are cut to this many rows before repeats are removed.
+        users: a frame with the users that count; None takes those of the truth.
+    """
+
+    recommendations: Any
+    ground_truth: Any
+    ks: Sequence[int]
+    max_k: int
+    users: Any = None
+
+
+def mean(metric: Metric, recommendations: Any, ground_truth: Any, k: Any, users: Any) -> Any:
+    """A number for an int, a mapping by k for several."""
     ks = cutoffs_of(k, str(metric))
-    found = results(metric, recommendations, ground_truth, ks, max(ks), ground_truth_users, ["mean"])
+    found = results(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["mean"])
     values = {one: found[one, "mean"].value for one in ks}
     return values[k] if isinstance(k, int) else values
 
@@ -54,24 +74,16 @@ def cutoffs_of(k: Any, name: str) -> list[int]:
     return [int(one) for one in given]
 
 
-def results(
-    metric: Metric,
-    recommendations: Any,
-    ground_truth: Any,
-    ks: Sequence[int],
-    max_k: int,
-    ground_truth_users: Any,
-    overs: Sequence[Over],
-) -> Results:
+def results(metric: Metric, call: Call, overs: Sequence[Over]) -> Results:
     """The result at every k under every summary, in one pass."""
     if enriches(metric):
-        return _enriched_results(metric, recommendations, ground_truth, ks, max_k, ground_truth_users, overs)
-    inputs = inputs_of(recommendations, ground_truth, ground_truth_users, **metric._older_extras())
-    given = ground_truth_users is not None
+        return _enriched_results(metric, call, overs)
+    inputs = inputs_of(call.recommendations, call.ground_truth, call.users, **metric._older_extras())
+    given = call.users is not None
     asked = {
         (k, over): one
         for over in overs
-        for k, one in zip(ks, metric._older_metrics(ks, max_k, over, given), strict=True)
+        for k, one in zip(call.ks, metric._older_metrics(call.ks, call.max_k, over, given), strict=True)
     }
     found = results_of(asked.values(), inputs)
     return {key: found[one] for key, one in asked.items()}
@@ -98,8 +110,8 @@ def inputs_of(
 
 def _policy_rows(prev_scores: Any) -> Rows:
     """The previous policy's scores, by user and item, or by item where the frame has no user."""
-    columns = COLUMNS if COLUMNS["user"] in getattr(prev_scores, "columns", COLUMNS.values()) else ITEM_SCORES
-    return rows(prev_scores, "prev_scores", columns)
+    by_user = isinstance(prev_scores, Rows | Mapping) or COLUMNS["user"] in column_names(prev_scores)
+    return rows(prev_scores, "prev_scores", COLUMNS if by_user else ITEM_SCORES)
 
 
 def users_of(users: Any) -> Ids:
@@ -119,18 +131,10 @@ def enriches(metric: Metric) -> bool:
     return not type(metric)._get_enriched_recommendations.__module__.startswith(__package__)
 
 
-def _enriched_results(
-    metric: Metric,
-    recommendations: Any,
-    ground_truth: Any,
-    ks: Sequence[int],
-    max_k: int,
-    ground_truth_users: Any,
-    overs: Sequence[Over],
-) -> Results:
+def _enriched_results(metric: Metric, call: Call, overs: Sequence[Over]) -> Results:
     as_frame = to_spark if metric.enriches == "spark" else _unchanged
     frame = metric._get_enriched_recommendations(
-        as_frame(recommendations), as_frame(ground_truth), max_k, as_frame(ground_truth_users)
+        as_frame(call.recommendations), as_frame(call.ground_truth), call.max_k, as_frame(call.users)
     )
     names = list(frame.columns)
     table = table_of(frame, names, "enriched recommendations")
@@ -138,7 +142,7 @@ def _enriched_results(
     users = Ids.of(table[names[0]], "user id in the enriched recommendations")
     lists = [[value if value is not None else [] for value in table[name].to_pylist()] for name in names[1:]]
     found: Results = {}
-    for k in ks:
+    for k in call.ks:
         values = np.array([_value(metric, function, k, row) for row in zip(*lists, strict=True)])
         for over in overs:
             state = summary.state_of(over, users, values)
@@ -209,16 +213,14 @@ def _frame_like(frame: Any, columns: Mapping[str, list[Any]]) -> Any:
 # --- values by how active a user is ------------------------------------------------------------------------
 
 
-def user_distribution(
-    metric: Metric, log: Any, recommendations: Any, ground_truth: Any, k: Any, ground_truth_users: Any
-) -> Any:
+def user_distribution(metric: Metric, log: Any, recommendations: Any, ground_truth: Any, k: Any, users: Any) -> Any:
     """A pandas frame: number of log rows of a user, mean value of the users with that number; k after k."""
     import pandas as pd
 
     ks = cutoffs_of(k, str(metric))
-    found = results(metric, recommendations, ground_truth, ks, max(ks), ground_truth_users, ["per_user"])
-    users, counts = np.unique(rows(log, "history", PAIRS).users.to_numpy(), return_counts=True)  # type: ignore[union-attr]
-    count_of = dict(zip(users.tolist(), counts.tolist(), strict=True))
+    found = results(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["per_user"])
+    active, counts = np.unique(rows(log, "history", PAIRS).owners.to_numpy(), return_counts=True)
+    count_of = dict(zip(active.tolist(), counts.tolist(), strict=True))
     parts = []
     for one in ks:
         table = found[one, "per_user"].per_user

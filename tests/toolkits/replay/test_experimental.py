@@ -14,6 +14,7 @@ from bridgeval.toolkits.replay.experimental import (
     Coverage,
     Experiment,
     HitRate,
+    NCISPrecision,
     Precision,
     Recall,
     Surprisal,
@@ -126,6 +127,22 @@ def test_a_zero_in_the_baseline_gives_a_text() -> None:
     experiment.add_result("none", frame([[1, 7, 0.9]], OLD))
     experiment.add_result("some", recs)
     assert experiment.compare("none").to_numpy().tolist() == [["–", "–"], ["nan%", "inf%"]]
+
+
+def test_ncis_stands_in_the_experiment_where_replay_fails() -> None:
+    recs, truth = frame([[1, 5, 0.9], [1, 6, 0.3]], OLD), frame([[1, 6, 1.0]], OLD)
+    previous = frame([[1, 5, 0.3], [1, 6, 0.3]], OLD)
+    experiment = Experiment(truth, {NCISPrecision(previous): [1, 2]}, calc_median=True)
+    experiment.add_result("it", recs)
+    # Weights 0.9 / 0.3 = 3 and 1; the second item is the hit.
+    assert experiment.results.loc["it"].to_dict() == {
+        "NCISPrecision@1": 0.0,
+        "NCISPrecision@1_median": 0.0,
+        "NCISPrecision@2": pytest.approx(0.25),
+        "NCISPrecision@2_median": pytest.approx(0.25),
+    }
+    found = NCISPrecision(previous).user_distribution(previous, recs, truth, 2)
+    assert found.to_numpy().tolist() == [[2, pytest.approx(0.25)]]
 
 
 @pytest.mark.parametrize("k", [0, -3, True, "5", [], [2, 0], None])
