@@ -12,6 +12,7 @@ Either may define `_get_enriched_recommendations`, which gives a frame with the 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -60,14 +61,14 @@ class Metric:
 
     def __init__(
         self,
-        topk: int | Iterable[int] = (),
+        topk: int | Iterable[int] | None = None,
         query_column: str = "query_id",
         item_column: str = "item_id",
         rating_column: str = "rating",
         mode: CalculationDescriptor | None = None,
         use_scala_udf: bool = False,
     ) -> None:
-        self.topk = cutoffs(topk, type(self).__name__)
+        self.topk = () if topk is None else cutoffs(topk, type(self).__name__)
         self.query_column = query_column
         self.item_column = item_column
         self.rating_column = rating_column
@@ -133,7 +134,7 @@ class Metric:
         if not is_newer(self._get_metric_value_by_user):
             raise BadParameterError(
                 f"{type(self).__name__} follows the older contract, with k at the call",
-                f"_get_metric_value_by_user{_signature(self)}",
+                f"_get_metric_value_by_user{inspect.signature(self._get_metric_value_by_user)}",
                 "call it as metric(recommendations, ground_truth, k), or name the first parameter ks and return a list",
             )
         policy = {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates, "users": engine.truth_users}
@@ -179,17 +180,7 @@ def cutoffs(topk: Any, name: str) -> list[int]:
     >>> cutoffs([10, 5], "NDCG")
     [5, 10]
     """
-    if isinstance(topk, int) and not isinstance(topk, bool):
-        topk = [topk]
-    found = list(topk) if isinstance(topk, Iterable) and not isinstance(topk, str) else [topk]
-    for k in found:
-        if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
-            raise BadParameterError(
-                f"topk of {name} must be a whole number from 1 up, or a list of them",
-                f"{topk!r}",
-                f"e.g. {name}([5, 10])",
-            )
-    return sorted({int(k) for k in found})
+    return sorted(set(older.cutoffs_of(topk, f"topk of {name}")))
 
 
 def inputs_of(
@@ -202,17 +193,10 @@ def inputs_of(
 ) -> Inputs:
     """Inputs of the engine from RePlay's arguments; `base_recommendations` is a mapping name -> frame."""
     pairs = {part: name for part, name in columns.items() if part != "score"}
-    named = isinstance(ground_truth, Mapping) and ground_truth
     return Inputs(
         rows(recommendations, "recommendations", columns, category),
         older.NO_ROWS if ground_truth is None else rows(ground_truth, "relevance", pairs),
         None if train is None else rows(train, "history", pairs),
-        users=older.users_of(list(ground_truth)) if named else None,
+        users=older.users_of(list(ground_truth)) if isinstance(ground_truth, Mapping) else None,
         baselines={name: rows(frame, "baseline", columns) for name, frame in (base_recommendations or {}).items()},
     )
-
-
-def _signature(metric: Metric) -> str:
-    import inspect
-
-    return str(inspect.signature(metric._get_metric_value_by_user))

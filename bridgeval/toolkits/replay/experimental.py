@@ -173,7 +173,8 @@ class Experiment:
 
         self._test = rows(test, "relevance", older.PAIRS)
         self._metrics = {
-            metric: older.cutoffs_of(ks, str(metric)) for metric, ks in sorted(metrics.items(), key=lambda m: str(m[0]))
+            metric: older.cutoffs_of(ks, f"k of {metric}")
+            for metric, ks in sorted(metrics.items(), key=lambda m: str(m[0]))
         }
         self._max_k = max(max(ks) for ks in self._metrics.values())
         self._calc_median = calc_median

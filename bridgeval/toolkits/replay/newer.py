@@ -9,13 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from bridgeval.data.ids import Ids, encode
-from bridgeval.data.inputs import Inputs
 from bridgeval.data.rows import Rows
 from bridgeval.engine.metric import Metric as EngineMetric
 from bridgeval.engine.summary import Over
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics import discovery as native
-from bridgeval.toolkits.replay.bases import Metric, inputs_of
+from bridgeval.toolkits.replay.bases import Metric, cutoffs, inputs_of
 from bridgeval.toolkits.replay.engines import Engine, engine_of
 from bridgeval.toolkits.replay.metrics import REPLAY
 from bridgeval.toolkits.replay.modes import CalculationDescriptor
@@ -38,7 +37,7 @@ class _Named(Metric):
         rating_column: str = "rating",
         mode: CalculationDescriptor | None = None,
     ) -> None:
-        super().__init__(topk, query_column, item_column, rating_column, mode)
+        super().__init__(cutoffs(topk, type(self).__name__), query_column, item_column, rating_column, mode)
 
     def _engine_metrics(self, engine: Engine, over: Over) -> list[EngineMetric]:
         if self._is_redefined:
@@ -60,9 +59,9 @@ class _Named(Metric):
 
 class _Quality(_Named):
     def _engine_metrics(self, engine: Engine, over: Over) -> list[EngineMetric]:
-        return (
-            Metric._engine_metrics(self, engine, over) if self._is_redefined else super()._engine_metrics(engine, over)
-        )
+        if self._is_redefined:
+            return Metric._engine_metrics(self, engine, over)
+        return super()._engine_metrics(engine, over)
 
     def _policy(self, engine: Engine) -> dict[str, Any]:
         return {
@@ -171,11 +170,12 @@ class Unexpectedness(_Named):
 
     def questions_against(self, base: str, engine: Engine) -> list[Question]:
         """The questions about one of several base recommendations; their keys carry its name."""
-        return [
-            replace(question, key=f"_{base}@".join(question.key.rsplit("@", 1)), metric=replace(metric, baseline=base))
-            for question in self.questions(engine)
-            for metric in [cast(native.Unexpectedness, question.metric)]
-        ]
+        found = []
+        for question in self.questions(engine):
+            name, _, k = question.key.rpartition("@")
+            metric = replace(cast(native.Unexpectedness, question.metric), baseline=base)
+            found.append(Question(f"{name}_{base}@{k}", metric, question.mode))
+        return found
 
     def _policy(self, engine: Engine) -> dict[str, Any]:
         return {"ties": engine.ties, "baseline": SINGLE_BASE}
@@ -205,16 +205,16 @@ class CategoricalDiversity(_Named):
     def __call__(self, recommendations: Any) -> Any:  # type: ignore[override]
         engine = engine_of(recommendations)
         inputs = inputs_of(self._columns, recommendations)
-        return answers(self.questions(engine), _with_items_as_categories(inputs), engine)
+        shown = items_as_categories(inputs.recommendations)
+        # A category may well occur twice in a list, so that rows become the items.
+        numbered = replace(shown, items=Ids(np.arange(len(shown), dtype=np.int64)))
+        return answers(self.questions(engine), replace(inputs, recommendations=numbered), engine)
 
     def _policy(self, engine: Engine) -> dict[str, Any]:
         return {"ties": "given", "of": "rows"}
 
 
-def _with_items_as_categories(inputs: Inputs) -> Inputs:
-    """The item column holds the categories: a category may well occur twice, so that rows become the items."""
-    shown = inputs.recommendations
+def items_as_categories(shown: Rows) -> Rows:
+    """Rows with their items as a column of categories."""
     _, (codes,) = encode([shown.items])
-    numbered = Ids(np.arange(len(shown), dtype=np.int64))
-    columns = {**shown.columns, "category": codes.astype(np.float64)}
-    return replace(inputs, recommendations=Rows(shown.users, numbered, columns))
+    return replace(shown, columns={**shown.columns, "category": codes.astype(np.float64)})

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bridgeval.data.ids import encode
-from bridgeval.data.rows import Rows
 from bridgeval.errors import BadParameterError, NeedError
 from bridgeval.toolkits.replay.bases import Metric, inputs_of
 from bridgeval.toolkits.replay.engines import DICT, Engine, engine_of
-from bridgeval.toolkits.replay.newer import SINGLE_BASE, Unexpectedness
+from bridgeval.toolkits.replay.newer import SINGLE_BASE, Unexpectedness, items_as_categories
 from bridgeval.toolkits.replay.run import Question, answers
 from bridgeval.toolkits.replay.tables import compared, with_row
 
@@ -79,7 +77,8 @@ class OfflineMetrics:
         category = self._category_column if reads_categories and engine is not DICT else None
         inputs = inputs_of(self._columns, recommendations, ground_truth, train, bases, category)
         if reads_categories and engine is DICT:
-            inputs = replace(inputs, recommendations=_items_as_categories(inputs.recommendations))
+            # Mappings have no column of categories; RePlay takes the items for them.
+            inputs = replace(inputs, recommendations=items_as_categories(inputs.recommendations))
         return answers(self._questions(engine, list(bases)), inputs, engine)
 
     def _questions(self, engine: Engine, bases: Sequence[str]) -> Iterator[Question]:
@@ -158,9 +157,3 @@ def _bases(base_recommendations: Any) -> dict[str, Any]:
         if not isinstance(first, list | tuple | np.ndarray):
             return dict(base_recommendations)
     return {SINGLE_BASE: base_recommendations}
-
-
-def _items_as_categories(shown: Rows) -> Rows:
-    """Mappings have no column of categories; RePlay takes the items for them."""
-    _, (codes,) = encode([shown.items])
-    return replace(shown, columns={**shown.columns, "category": codes.astype(np.float64)})

@@ -55,23 +55,25 @@ class Call:
 
 def mean(metric: Metric, recommendations: Any, ground_truth: Any, k: Any, users: Any) -> Any:
     """A number for an int, a mapping by k for several."""
-    ks = cutoffs_of(k, str(metric))
+    ks = cutoffs_of(k, f"k of {metric}")
     found = results(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["mean"])
     values = {one: found[one, "mean"].value for one in ks}
     return values[k] if isinstance(k, int) else values
 
 
-def cutoffs_of(k: Any, name: str) -> list[int]:
-    """The cutoffs in the order given."""
-    given = list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
-    for one in given:
-        if isinstance(one, bool) or not hasattr(one, "__index__") or one < 1:
-            raise BadParameterError(
-                f"k of {name} must be a whole number from 1 up, or several of them", f"{k!r}", "e.g. k=[5, 10]"
-            )
-    if not given:
-        raise BadParameterError(f"{name} was given no k", f"{k!r}", "e.g. k=[5, 10]")
-    return [int(one) for one in given]
+def cutoffs_of(given: Any, what: str) -> list[int]:
+    """The cutoffs in the order given.
+
+    Args:
+        given: a whole number, or several.
+        what: how they are called in messages, e.g. "k of NDCG".
+    """
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not several or any(isinstance(k, bool) or not hasattr(k, "__index__") or k < 1 for k in several):
+        raise BadParameterError(
+            f"{what} must be a whole number from 1 up, or a list of them", f"{given!r}", "e.g. [5, 10]"
+        )
+    return [int(k) for k in several]
 
 
 def results(metric: Metric, call: Call, overs: Sequence[Over]) -> Results:
@@ -118,6 +120,8 @@ def users_of(users: Any) -> Ids:
     """Sorted ids of a frame with `user_idx`, or of a sequence."""
     if isinstance(users, Ids):
         return users
+    if isinstance(users, list) and not users:
+        return Ids(np.zeros(0, dtype=np.int64))
     if hasattr(users, "columns") or hasattr(users, "column_names"):
         users = table_of(users, [COLUMNS["user"]], "ground_truth_users")[COLUMNS["user"]]
     return encode([Ids.of(users, "user id in ground_truth_users")])[0]
@@ -217,7 +221,7 @@ def user_distribution(metric: Metric, log: Any, recommendations: Any, ground_tru
     """A pandas frame: number of log rows of a user, mean value of the users with that number; k after k."""
     import pandas as pd
 
-    ks = cutoffs_of(k, str(metric))
+    ks = cutoffs_of(k, f"k of {metric}")
     found = results(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["per_user"])
     active, counts = np.unique(rows(log, "history", PAIRS).owners.to_numpy(), return_counts=True)
     count_of = dict(zip(active.tolist(), counts.tolist(), strict=True))

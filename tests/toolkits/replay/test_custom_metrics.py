@@ -22,7 +22,7 @@ from bridgeval.toolkits.replay import (
     experimental,
     get_enriched_recommendations,
 )
-from tests.toolkits.replay.worlds import NEW, OLD, frame, items, pairs, world
+from tests.toolkits.replay.worlds import OLD, frame, lists_and_truth, world
 
 WORLD = world(11)
 
@@ -79,14 +79,7 @@ def test_the_older_contract_runs_on_every_kind_of_frame(metric: Metric, kind: st
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "dict"])
 def test_the_newer_contract_runs_on_every_kind_of_frame(kind: str) -> None:
-    recs, truth = (
-        (pairs(WORLD["recs"]), items(WORLD["truth"]))
-        if kind == "dict"
-        else (
-            frame(WORLD["recs"], NEW, kind),
-            frame(WORLD["truth"], NEW, kind),
-        )
-    )
+    recs, truth = lists_and_truth(WORLD, kind)
     for mode in (PerUser(), ConfidenceInterval(0.9)):
         ours, theirs = Newer([5, 2], mode=mode)(recs, truth), Precision([5, 2], mode=mode)(recs, truth)
         assert [key.replace("Newer", "Precision") for key in ours] == list(theirs)

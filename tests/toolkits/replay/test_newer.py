@@ -154,7 +154,7 @@ def test_a_mode_of_ones_own_gets_the_per_user_values() -> None:
         }
 
 
-@pytest.mark.parametrize("topk", [0, -1, True, "5", [5, 0], [5, "x"], 2.5, None])
+@pytest.mark.parametrize("topk", [0, -1, True, "5", [], [5, 0], [5, "x"], 2.5, None])
 def test_a_wrong_topk_is_refused(topk: Any) -> None:
     with pytest.raises(BadParameterError, match="topk of NDCG"):
         NDCG(topk)
@@ -190,6 +190,11 @@ def test_no_recommendations_score_nothing_and_no_truth_is_an_error(kind: str) ->
     assert NDCG(5)(recs[:0], truth) == {"NDCG@5": 0.0}
     with pytest.raises(InputError, match="no user to evaluate"):
         NDCG(5)(recs, truth[:0])
+
+
+def test_a_mapping_without_truth_is_an_error() -> None:
+    with pytest.raises(InputError, match="no user to evaluate"):
+        NDCG(5)({1: [("a", 1.0)]}, {})
 
 
 def test_an_empty_pandas_frame_without_types_is_no_recommendations() -> None:

@@ -24,7 +24,7 @@ from bridgeval.toolkits.replay import (
     Surprisal,
     Unexpectedness,
 )
-from tests.toolkits.replay.worlds import NEW, frame, items, pairs, world
+from tests.toolkits.replay.worlds import NEW, frame, items, lists_and_truth, pairs, world
 
 WORLD = world(3)
 
@@ -123,14 +123,7 @@ def test_a_metric_of_ones_own_is_part_of_it_on_every_kind_of_frame(kind: str) ->
         def _get_metric_value_by_user(ks: list[int], ground_truth: list[Any], pred: list[Any] | None) -> list[float]:
             return [len(set((pred or [])[:k]) & set(ground_truth)) / len(set(ground_truth)) for k in ks]
 
-    recs, truth = (
-        (pairs(WORLD["recs"]), items(WORLD["truth"]))
-        if kind == "dict"
-        else (
-            frame(WORLD["recs"], NEW, kind),
-            frame(WORLD["truth"], NEW, kind),
-        )
-    )
+    recs, truth = lists_and_truth(WORLD, kind)
     found = OfflineMetrics([Mine([2, 5]), Recall([2, 5])])(recs, truth)
     assert [found["Mine@2"], found["Mine@5"]] == pytest.approx([found["Recall@2"], found["Recall@5"]])
 

@@ -37,6 +37,13 @@ def frame(rows: list[list[Any]], columns: list[str] = NEW, kind: str = "pandas")
     return {"pandas": lambda: made, "polars": lambda: pl.from_pandas(made), "arrow": lambda: pa.table(made)}[kind]()
 
 
+def lists_and_truth(rows: dict[str, list[list[Any]]], kind: str) -> tuple[Any, Any]:
+    """Recommendations and truth of a world."""
+    if kind == "dict":
+        return pairs(rows["recs"]), items(rows["truth"])
+    return frame(rows["recs"], NEW, kind), frame(rows["truth"], NEW, kind)
+
+
 def pairs(rows: list[list[Any]]) -> dict[Any, list[tuple[Any, float]]]:
     lists: dict[Any, list[tuple[Any, float]]] = {}
     for user, item, score in rows:
