@@ -5,6 +5,7 @@ The layout is the file's `format`. Files about counterfactual metrics are read b
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import re
@@ -18,6 +19,7 @@ import pandas as pd
 import polars as pl
 import torch
 
+from bridgeval.errors import InputError
 from bridgeval.toolkits import replay
 from bridgeval.toolkits.replay import experimental, older
 from bridgeval.toolkits.replay.engines import SPARK
@@ -80,7 +82,7 @@ def values_by_engine(document: dict[str, Any]) -> Iterator[Comparison]:
                         yield Comparison(f"{where}@{k}", skipped=RECORDED)
                         continue
                     theirs = other.get(k, theirs)
-                    yield from _value(f"{where}@{k}", theirs, ours[f"{key}@{k}"], tolerance)
+                    yield from _value(f"{where}@{k}", theirs, ours.get(f"{key}@{k}"), tolerance)
 
 
 def _by_cutoff(values: dict[str, Any]) -> dict[str, Any]:
@@ -97,6 +99,7 @@ def _value(where: str, theirs: Any, ours: Any, tolerance: float = 1e-9) -> Itera
     if not isinstance(theirs, dict):
         yield Comparison(where, number(theirs), ours, tolerance)
         return
+    ours = ours or {}
     yield same(f"{where} users", sorted(theirs["users"]), sorted(ours))
     for user, value in zip(theirs["users"], theirs["values"], strict=True):
         yield Comparison(f"{where} user {user!r}", number(value), ours.get(user), tolerance)
@@ -109,13 +112,20 @@ def same(where: str, theirs: Any, ours: Any) -> Comparison:
 
 
 def _all_values(document: dict[str, Any], engine: str) -> dict[str, Any]:
-    ks = document["ks"]
+    """Our values by key; without those of metrics that cannot be evaluated."""
     asked = [(metric, mode) for metric, modes in document["expected"].items() for mode in modes]
-    with_categories = [one for one in asked if one[0] == "CategoricalDiversity"]
-    others = [_metric(name, mode, ks, document) for name, mode in asked if name != "CategoricalDiversity"]
-    ours = _offline(others, document, engine, document["recs"])
-    for name, mode in with_categories:
-        metric = _metric(name, mode, ks, document)
+    made = {
+        name: [_metric(name, mode, document["ks"], document) for n, mode in asked if n == name] for name, _ in asked
+    }
+    categorical = made.pop("CategoricalDiversity", [])
+    try:
+        ours = _offline([metric for metrics in made.values() for metric in metrics], document, engine)
+    except InputError:
+        ours = {}
+        for metrics in made.values():
+            with contextlib.suppress(InputError):
+                ours |= _offline(metrics, document, engine)
+    for metric in categorical:
         ours |= _categorical(metric, document, engine)
     return {key.replace("_base_recommendations@", "@"): value for key, value in ours.items()}
 
@@ -134,28 +144,25 @@ def _categorical(metric: Any, document: dict[str, Any], engine: str) -> dict[str
     return metric(_frame(rows, columns, engine))
 
 
-def _offline(
-    metrics: list[Any], document: dict[str, Any], engine: str, recs: list[Any], bases: Any = None
-) -> dict[str, Any]:
+def _offline(metrics: list[Any], document: dict[str, Any], engine: str) -> dict[str, Any]:
     """OfflineMetrics on the frames of an engine; Spark's rules are applied to pandas frames."""
     if not metrics:
         return {}
     offline = replay.OfflineMetrics(metrics)
-    if engine == "dict":
-        lists: Callable[[list[Any]], Any] = _pairs
-        truth, train = _items(document["truth"]), _items(document["train"])
-        return offline(lists(recs), truth, train, lists(document["base_recs"]) if bases is None else bases)
     kind = "pandas" if engine == "spark" else engine
-    frames = [
-        _frame(recs, COLUMNS, kind),
-        _frame(document["truth"], COLUMNS, kind),
-        _frame(document["train"], COLUMNS, kind),
-    ]
-    if bases is None:
-        bases = {"base_recommendations": _frame(document["base_recs"], COLUMNS, kind)}
+    recs, truth, train, base = (
+        _data(document[name], name in ("recs", "base_recs"), kind) if name in document else None
+        for name in ("recs", "truth", "train", "base_recs")
+    )
     if engine == "spark":
-        return offline.evaluate(SPARK, *frames, bases)
-    return offline(*frames, bases)
+        return offline.evaluate(SPARK, recs, truth, train, {} if base is None else {"base_recommendations": base})
+    return offline(recs, truth, train, base)
+
+
+def _data(rows: list[Any], scored: bool, kind: str) -> Any:
+    if kind == "dict":
+        return _pairs(rows) if scored else _items(rows)
+    return _frame(rows, COLUMNS, kind)
 
 
 def _frame(rows: list[Any], columns: list[str], kind: str) -> Any:

@@ -171,11 +171,11 @@ class Experiment:
     ) -> None:
         import pandas as pd
 
-        self._test = rows(test, "relevance", older.PAIRS)
-        self._metrics = {
-            metric: older.cutoffs_of(ks, f"k of {metric}")
-            for metric, ks in sorted(metrics.items(), key=lambda m: str(m[0]))
-        }
+        in_order = sorted(metrics.items(), key=lambda entry: str(entry[0]))
+        self._metrics = {metric: older.cutoffs_of(ks, f"k of {metric}") for metric, ks in in_order}
+        # Metrics that make lists of their own want frames; for all others a frame is read once.
+        self._wants_frames = any(map(older.enriches, self._metrics))
+        self._test = test if self._wants_frames else rows(test, "relevance", older.PAIRS)
         self._max_k = max(max(ks) for ks in self._metrics.values())
         self._calc_median = calc_median
         self._interval = None if calc_conf_interval is None else ConfidenceInterval(calc_conf_interval)
@@ -183,7 +183,7 @@ class Experiment:
 
     def add_result(self, name: str, pred: Any, ground_truth_users: Any = None) -> None:
         """Evaluates a system and adds its row; lists are cut to the largest k of all metrics."""
-        shown = pred if any(map(older.enriches, self._metrics)) else rows(pred, "recommendations", older.COLUMNS)
+        shown = pred if self._wants_frames else rows(pred, "recommendations", older.COLUMNS)
         values: dict[str, Any] = {}
         overs: list[Over] = ["mean", "lower_median"] if self._calc_median else ["mean"]
         for metric, ks in self._metrics.items():

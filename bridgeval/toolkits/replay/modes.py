@@ -52,7 +52,7 @@ class Mean(CalculationDescriptor):
         return "mean"
 
     def value(self, result: Result, engine: Engine) -> float:
-        return math.nan if result.undefined or result.value is None else result.value
+        return _number(result)
 
 
 class Median(CalculationDescriptor):
@@ -62,7 +62,7 @@ class Median(CalculationDescriptor):
         return engine.median
 
     def value(self, result: Result, engine: Engine) -> float:
-        return math.nan if result.undefined or result.value is None else result.value
+        return _number(result)
 
 
 class ConfidenceInterval(CalculationDescriptor):
@@ -96,3 +96,8 @@ class PerUser(CalculationDescriptor):
 
     def value(self, result: Result, engine: Engine) -> dict[Any, float]:
         return {} if result.per_user is None else result.per_user.to_dict()
+
+
+def _number(result: Result) -> float:
+    """As in numpy, one undefined value leaves the summary undefined."""
+    return math.nan if result.undefined or result.value is None else result.value

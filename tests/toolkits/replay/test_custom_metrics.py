@@ -208,23 +208,34 @@ def test_a_metric_of_recommendations_makes_lists_of_its_own(kind: str) -> None:
     assert PopularShare(log)(recs, k=1) == 0.5
 
 
+class Weighed(Metric):
+    """Ten for every hit: a column of weights beside the usual lists, and arguments in no particular order."""
+
+    enriches = "given"
+
+    def _get_enriched_recommendations(
+        self, recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None
+    ) -> Any:
+        lists = super()._get_enriched_recommendations(recommendations, ground_truth, max_k, ground_truth_users)
+        lists["weight"] = [[10.0] * len(pred) for pred in lists["pred"]]
+        return lists
+
+    @staticmethod
+    def _get_metric_value_by_user(k: int, weight: list[float], ground_truth: list[Any], pred: list[Any]) -> float:
+        return math.fsum(w for w, item in zip(weight[:k], pred[:k], strict=True) if item in ground_truth)
+
+
 def test_enriched_columns_are_passed_by_name_where_the_names_agree() -> None:
-    class Weighed(Metric):
-        enriches = "given"
-
-        def _get_enriched_recommendations(
-            self, recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None
-        ) -> Any:
-            lists = super()._get_enriched_recommendations(recommendations, ground_truth, max_k, ground_truth_users)
-            lists["weight"] = [[10.0] * len(pred) for pred in lists["pred"]]
-            return lists
-
-        @staticmethod
-        def _get_metric_value_by_user(k: int, weight: list[float], ground_truth: list[Any], pred: list[Any]) -> float:
-            return math.fsum(w for w, item in zip(weight[:k], pred[:k], strict=True) if item in ground_truth)
-
     recs, truth = frame([[1, 5, 0.2], [1, 6, 0.9]], OLD), frame([[1, 5, 1.0], [2, 5, 1.0]], OLD)
     assert Weighed()(recs, truth, [1, 2]) == {1: 0.0, 2: 5.0}
+    experiment = experimental.Experiment(truth, {Weighed(): 2, experimental.HitRate(): 1}, calc_median=True)
+    experiment.add_result("it", recs)
+    assert experiment.results.loc["it"].to_dict() == {
+        "HitRate@1": 0.0,
+        "HitRate@1_median": 0.0,
+        "Weighed@2": 5.0,
+        "Weighed@2_median": 0.0,
+    }
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
