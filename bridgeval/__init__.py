@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
+    from bridgeval.compare import compare
     from bridgeval.convention import Convention, entry
     from bridgeval.engine.bases import ListMetric, RowMetric, Slate
     from bridgeval.engine.blocks import Block, Blocks
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.explain import explain
+    from bridgeval.gate import check
     from bridgeval.hookspecs import hookimpl
+    from bridgeval.inspection import Inspection, inspect
     from bridgeval.metrics.weights import NcisMetric
-    from bridgeval.report import Report
+    from bridgeval.report import Report, Reports
+    from bridgeval.slices import sliced
     from bridgeval.spec import parse
 
 __version__ = "0.1.0"
@@ -34,22 +38,28 @@ _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
     "Convention": "bridgeval.convention",
+    "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
+    "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
+    "check": "bridgeval.gate",
+    "compare": "bridgeval.compare",
     "entry": "bridgeval.convention",
     "errors": "",
     "evaluate": "bridgeval.evaluate",
     "explain": "bridgeval.explain",
     "hookimpl": "bridgeval.hookspecs",
+    "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
+    "sliced": "bridgeval.slices",
     "testing": "",
 }
 
@@ -57,22 +67,28 @@ __all__ = [
     "Block",
     "Blocks",
     "Convention",
+    "Inspection",
     "ListMetric",
     "Metric",
     "NcisMetric",
     "Report",
+    "Reports",
     "Result",
     "RowMetric",
     "Slate",
     "TopKMetric",
     "UserMetric",
+    "check",
+    "compare",
     "entry",
     "errors",
     "evaluate",
     "explain",
     "hookimpl",
+    "inspect",
     "metrics",
     "parse",
+    "sliced",
     "testing",
 ]
 

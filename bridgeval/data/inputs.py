@@ -92,12 +92,15 @@ class Inputs:
         if self.item_features is not None:
             items["features"] = self.item_features
         users = {} if self.user_groups is None else {"groups": self.user_groups}
-        return Context(catalogue, items, users, history_users, history_pairs)
+        given_users = 0 if self.users is None else len(self.users)
+        return Context(catalogue, items, users, history_users, history_pairs, given_users)
 
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
         extra = self._extra_users(needs)
-        slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()))
+        history = self.history if needs.lists else None
+        more_items = () if history is None else (history.items,)
+        slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()), more_items)
         shown = slates.shown
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.history is not None:
@@ -107,12 +110,18 @@ class Inputs:
             check_scores(self.prev_scores)
             best = _highest_first(self.prev_scores)
             shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
-        for name, policy in sorted(needs.baselines, key=str):
+        plain = {("", Ranking())} if needs.reads("baseline_rank") else set()
+        for name, policy in sorted(needs.baselines | plain, key=str):
             if (baseline := self.baselines.get(name) if name else self.baseline) is not None:
                 places = _values(slates, shown, _ranks(slates.users, baseline, policy), "rank")
                 shown = shown.with_columns(**{baseline_column(name, policy): places})
                 columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(baseline))
-        yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
+        if plain and self.baseline is not None:
+            columns["baseline_count"] = _distinct_items(slates, self.baseline)
+        if "all users" in needs.users:
+            columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
+        had = None if history is None else _history_lists(slates, history)
+        yield Slates(slates.users, slates.items, shown, slates.relevant, columns, had)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -122,12 +131,16 @@ class Inputs:
             extra["baseline"] = _users(self.baseline)
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
+        if "all users" in needs.users and self.users is not None:
+            extra["known"] = self.users
+        elif "all users" in needs.users and self.history is not None:
+            extra["known"] = _users(self.history)
         return extra
 
 
 # Argument -> the needs that it answers.
 ANSWERS = {
-    "history": ("seen", "item popularity", "catalogue", "users of the history"),
+    "history": ("seen", "item popularity", "catalogue", "users of the history", "history lists"),
     "baseline": ("baseline_rank", "users of the baseline"),
     "prev_scores": ("prev_score",),
     "catalogue": ("catalogue",),
@@ -142,6 +155,7 @@ def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **
     """The needs that these arguments answer, told without reading any of them."""
     offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
     offers |= {baseline_column(name) for name in given.get("baselines") or _by_name(given.get("baseline"))}
+    offers.add("all users")
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 
@@ -199,12 +213,21 @@ def _highest_first(rows: Rows) -> Rows:
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
-def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
-    """`[U]`: how many different items each user has in the history."""
-    users = history.owners.positions_in(slates.users)
-    items, (codes,) = encode([history.items])
+def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
+    """`[U]`: how many different items each user has in the rows."""
+    users = rows.owners.positions_in(slates.users)
+    items, (codes,) = encode([rows.items])
     pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
+
+
+def _history_lists(slates: Slates, history: Rows) -> Lists:
+    """What each user has in the history, each item once, sorted."""
+    size = max(len(slates.items), 1)
+    users = history.owners.positions_in(slates.users)
+    pairs = np.unique(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
+    owners, items = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
+    return lists_of(owners, len(slates), items, {})
 
 
 def _ranks(users: Ids, rows: Rows, policy: Ranking) -> Rows:

@@ -23,6 +23,7 @@ GIVEN_BY = {
     "users of the history": "history=",
     "users of the baseline": "baseline=",
     "users given": "users=",
+    "history lists": "history=",
 }
 
 
@@ -37,6 +38,8 @@ class Needs:
         users: who may count besides users who were shown something or have something relevant:
             `users of the history`, `users of the baseline`, `users given`.
         optional: pair columns that are read when they can be had.
+        lists: other lists of each user: `history lists`, what the user has in the history.
+        cutoff: the last place that a cutoff asks for, however deep other metrics read.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
@@ -48,6 +51,8 @@ class Needs:
     context: frozenset[str] = frozenset()
     users: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    cutoff: int = 0
     baselines: frozenset[tuple[str, Ranking]] = frozenset()
 
     def __or__(self, other: Needs) -> Needs:
@@ -58,6 +63,8 @@ class Needs:
             self.context | other.context,
             self.users | other.users,
             self.optional | other.optional,
+            self.lists | other.lists,
+            max(self.cutoff, other.cutoff),
             self.baselines | other.baselines,
         )
 
@@ -67,7 +74,7 @@ class Needs:
 
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
-        for need in sorted(self.pairs | self.context | self.users):
+        for need in sorted(self.pairs | self.context | self.users | self.lists):
             if need not in offered:
                 raise NeedError(
                     f"{who} needs {need}",
