@@ -98,9 +98,10 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
     from bridgeval.request import read_config, request_of
 
     settings = read_config(config) if config else {}
-    for name, value in context.params.items():
-        if context.get_parameter_source(name) in ONE_BY_ONE and name not in ("files", "config"):
-            settings[name] = value
+    flags = [p.name for p in context.command.params if isinstance(p, click.Option) and p.name != "config"]
+    settings |= {
+        name: context.params[name] for name in flags if name and context.get_parameter_source(name) in ONE_BY_ONE
+    }
     if len(files) == 1:
         raise click.UsageError("RECS and TRUTH are two files, but only one was given.", context)
     if files:
