@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-import bridgeval
 from bridgeval import Metric, Result, compare, evaluate
 from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Hits
@@ -121,7 +120,7 @@ def test_all_pairs_are_compared_when_asked_for():
 
 @pytest.mark.parametrize("test", ["mannwhitneyu", "kruskal", "welch", "ttest_ind"])
 def test_an_unpaired_test_is_refused_with_the_reason(test):
-    with pytest.raises(BadParameterError, match="unpaired.*same users.*strangers"):
+    with pytest.raises(BadParameterError, match=r"unpaired.*same users.*strangers"):
         compare({"weak": WEAK, "strong": STRONG}, TRUTH, "MRR@10", test=test)
 
 
