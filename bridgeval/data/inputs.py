@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, encode
 from bridgeval.data.needs import Needs
+from bridgeval.data.pairs import PairTable
 from bridgeval.data.rows import Rows, rows_of
 from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
@@ -27,6 +28,7 @@ class Inputs:
         baseline: another system's lists.
         prev_scores: scores of the previous policy, by (user, item) or by item.
         users: who counts under users="given".
+        more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
     """
 
     recommendations: Rows
@@ -39,6 +41,8 @@ class Inputs:
     user_groups: Table | None = None
     item_features: Table | None = None
     users: Ids | None = None
+    more_users: tuple[Ids, ...] = ()
+    more_items: tuple[Ids, ...] = ()
 
     @staticmethod
     def of(
@@ -100,16 +104,17 @@ class Inputs:
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
         extra = self._extra_users(needs)
-        slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()))
-        shown = slates.shown
+        more_users = (*self.more_users, *extra.values())
+        slates = slates_of(self.recommendations, self.relevance, more_users, self.more_items)
+        shown = cast(Lists, slates.shown)
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.history is not None:
-            shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
+            shown = shown.with_columns(seen=_found(slates, shown, self.history))
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
             shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
         if needs.reads("baseline_rank") and self.baseline is not None:
-            ranks = _ranks(slates.users, self.baseline)
+            ranks = ranks_of(slates.users, self.baseline)
             shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
             columns["in_baseline"] = _member(slates.users, _users(self.baseline))
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
@@ -133,37 +138,15 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
     return users.positions_in(wanted) >= 0
 
 
-def _joined(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.int64]:
-    """`[n]`: for each pair of `lists`, a row of `rows` with the same pair (or item); -1 for none."""
-    size = max(len(slates.items), 1)
-    items = rows.items.positions_in(slates.items)
-    known = items >= 0
-    keys, wanted = items, lists.items.astype(np.int64)
-    if rows.users is not None:
-        users = rows.users.positions_in(slates.users)
-        known &= users >= 0
-        keys = users * size + items
-        wanted = lists.row_users * size + wanted
-    where = np.flatnonzero(known)
-    where = where[np.argsort(keys[where], kind="stable")]
-    keys = keys[where]
-    if not len(keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.searchsorted(keys, wanted)
-    at[at == len(keys)] = 0
-    return np.where(keys[at] == wanted, where[at], -1)
-
-
-def _found(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    return positions >= 0
+def _found(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.bool_]:
+    """`[n]`: which pairs of `lists` the rows have."""
+    return PairTable.of(slates.users, slates.items, rows).find(lists.row_users, lists.items) >= 0
 
 
 def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArray[np.float64]:
     """A column of `rows` beside the pairs of `lists`; NaN where there is no such pair."""
-    at = _joined(slates, lists, rows)
-    values = np.full(len(at), np.nan)
-    values[at >= 0] = rows.columns[column][at[at >= 0]]
-    return values
+    pairs = PairTable.of(slates.users, slates.items, rows)
+    return pairs.values(rows.columns[column], lists.row_users, lists.items)
 
 
 def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
@@ -174,7 +157,7 @@ def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 
 
-def _ranks(users: Ids, rows: Rows) -> Rows:
+def ranks_of(users: Ids, rows: Rows) -> Rows:
     """Rows with the place of each item in its user's list, best first, by the native ranking."""
     positions = rows.owners.positions_in(users)
     kept = np.flatnonzero(positions >= 0)

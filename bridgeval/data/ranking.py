@@ -55,6 +55,13 @@ class RankedLists:
     valid: Tensor
     index: Tensor | None
 
+    def first(self, depth: int | None) -> RankedLists:
+        """The same lists cut to `depth` columns (None: all)."""
+        if depth is None or depth >= self.items.shape[1]:
+            return self
+        index = None if self.index is None else self.index[:, :depth]
+        return RankedLists(self.items[:, :depth], self.valid[:, :depth], index)
+
     def of(self, cells: Tensor) -> Tensor:
         """Cells `[B, K]` of the rectangle in ranked order `[B, D]`."""
         if self.index is None:
@@ -62,8 +69,8 @@ class RankedLists:
         return cells.gather(1, self.index)
 
 
-def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
-    """Ranks a rectangle by a policy and cuts it to `depth` columns (None: all)."""
+def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
+    """Ranks a rectangle by a policy."""
     index: Tensor | None = None
     valid = shown.valid
     scores = shown.column("score") if shown.has("score") else None
@@ -76,8 +83,7 @@ def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
-    stop = shown.width if depth is None else min(depth, shown.width)
-    return RankedLists(items[:, :stop], valid[:, :stop], None if index is None else index[:, :stop])
+    return RankedLists(items, valid, index)
 
 
 def _kept(
@@ -182,6 +188,23 @@ class RelevantLists:
     gains: Tensor
     valid: Tensor
     index: Tensor
+
+    @property
+    def distinct(self) -> Tensor:
+        """`[B, R]`: valid cells, of a repeated item only the first."""
+        once = self.valid.clone()
+        once[:, 1:] &= self.items[:, 1:] != self.items[:, :-1]
+        return once
+
+
+def matches(shown: RankedLists, relevant: RelevantLists) -> Tensor:
+    """`[B, D]` int64: the column of the relevant list that each shown item stands in, -1 for none."""
+    if not relevant.items.shape[1]:
+        return torch.full_like(shown.items, -1, dtype=torch.int64)
+    at = torch.searchsorted(relevant.items, shown.items.contiguous())
+    at.clamp_(max=relevant.items.shape[1] - 1)
+    hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
+    return at.masked_fill_(~hit, -1)
 
 
 def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
+from bridgeval.data.batch import Rectangle, ShownRows
 from bridgeval.data.ids import Codes, Ids, encode
 from bridgeval.data.rows import Floats, Rows
 from bridgeval.errors import BadValueError
@@ -44,6 +46,19 @@ class Lists:
     def with_columns(self, **columns: Column) -> Lists:
         return replace(self, columns={**self.columns, **columns})
 
+    def take(self, users: npt.NDArray[np.int64]) -> Lists:
+        """The lists of some users, in the order given."""
+        lengths = self.lengths[users]
+        offsets = np.zeros(len(users) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Lists(offsets, self.items[rows], columns, self.ranked)
+
+    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:
+        """Users `start` to `stop` as a rectangle."""
+        return Rectangle(self, start, stop, pad, device)
+
 
 @dataclass(frozen=True)
 class Slates:
@@ -52,14 +67,14 @@ class Slates:
     Attributes:
         users: `[U]` their ids.
         items: `[V]` the sorted vocabulary that item codes point into.
-        shown: rows in the order they came, with `score` unless they come ranked.
+        shown: Lists in the order they came, with `score` unless they come ranked; or rows of scores.
         relevant: rows with `gain`.
         user_columns: name -> `[U]`.
     """
 
     users: Ids
     items: Ids
-    shown: Lists
+    shown: ShownRows
     relevant: Lists
     user_columns: Mapping[str, Column] = field(default_factory=dict)
 
@@ -67,8 +82,10 @@ class Slates:
         return len(self.users)
 
 
-def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> Slates:
-    """Slates of every user that either side, or `more_users`, names.
+def slates_of(
+    shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = (), more_items: tuple[Ids, ...] = ()
+) -> Slates:
+    """Slates of every user that either side, or `more_users`, names; the vocabulary has `more_items` too.
 
     >>> from bridgeval.data.rows import rows_of
     >>> slates = slates_of(rows_of({7: [3, 1]}, "recommendations"), rows_of({8: [1]}, "relevance"))
@@ -78,7 +95,7 @@ def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> 
     check_scores(shown)
     check_gains(relevant)
     users, (shown_users, relevant_users, *_) = encode([shown.owners, relevant.owners, *more_users], "user ids")
-    items, (shown_items, relevant_items) = encode([shown.items, relevant.items], "item ids")
+    items, (shown_items, relevant_items, *_) = encode([shown.items, relevant.items, *more_items], "item ids")
     gains = relevant.columns.get("gain")
     columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
     return Slates(

@@ -20,6 +20,7 @@ from bridgeval.data.batch import Batch
 from bridgeval.data.context import Context
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.slates import Slates
+from bridgeval.data.standings import Standings
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
@@ -40,15 +41,15 @@ class Lookup:
         self.context = context
         self._slates = slates
         self._device = device
-        self._made: dict[str, Tensor] = {}
+        self._made: dict[Any, Any] = {}
 
     def items(self, table: str) -> Tensor:
         """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
-        return self._once(f"item {table}", lambda: self._items(table))
+        return self.once(f"item {table}", lambda: self._items(table))
 
     def users(self, table: str) -> Tensor:
         """`[U]` values by user."""
-        return self._once(
+        return self.once(
             f"user {table}",
             lambda: torch.from_numpy(self.context.users[table].aligned(self._slates.users)).to(self._device),
         )
@@ -56,7 +57,7 @@ class Lookup:
     @property
     def in_catalogue(self) -> Tensor:
         """`[V + 1]`: which items of the vocabulary the catalogue has."""
-        return self._once("catalogue", self._in_catalogue)
+        return self.once("catalogue", self._in_catalogue)
 
     def _items(self, name: str) -> Tensor:
         table = self.context.items[name]
@@ -70,10 +71,12 @@ class Lookup:
         found = self._slates.items.positions_in(self.context.catalogue) >= 0
         return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)
 
-    def _once(self, key: str, make: Callable[[], Tensor]) -> Tensor:
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is derived from the context alone is made for the first batch and kept for the others."""
         if key not in self._made:
             self._made[key] = make()
-        return self._made[key]
+        made: T = self._made[key]
+        return made
 
 
 class Blocks:
@@ -189,13 +192,7 @@ class Matches(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        shown, relevant = blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)]
-        if not relevant.items.shape[1]:
-            return torch.full_like(shown.items, -1, dtype=torch.int64)
-        at = torch.searchsorted(relevant.items, shown.items.contiguous())
-        at.clamp_(max=relevant.items.shape[1] - 1)
-        hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
-        return at.masked_fill_(~hit, -1)
+        return ranking.matches(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
 
 
 @dataclass(frozen=True)
@@ -250,6 +247,17 @@ class ShownGains(Block[Tensor]):
             return torch.zeros(at.shape, dtype=torch.float64, device=blocks.device)
         found = gains.gather(1, at.clamp(min=0)).double()
         return found.masked_fill_(at < 0, 0)
+
+
+@dataclass(frozen=True)
+class RelevantStandings(Block[Standings]):
+    """Where the relevant items stand among all candidates, however deep: `[B, R]`."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Standings:
+        return blocks.batch.shown.standings(self.ranking, blocks[Relevant(self.relevance)])
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from bridgeval.data.batch import Rectangle
 from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import sorted_rows
 from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import Sums
@@ -49,15 +45,11 @@ class Census(Metric):
         if self.depth:
             counts["short lists"] = counted & (shown_count < self.depth)
         sums = {name: int(flags.sum()) for name, flags in counts.items()}
+        sums |= batch.shown.counts()
         sums |= {
-            "shown rows": int(batch.shown.lengths.sum()),
             "relevant rows": int(batch.relevant.lengths.sum()),
-            "repeated shown rows": _repeated(batch.shown),
-            "repeated relevant rows": _repeated(batch.relevant),
+            "repeated relevant rows": batch.relevant.repeated(),
         }
-        if batch.shown.has("score"):
-            masked = (batch.shown.column("score") == float("-inf")) & batch.shown.valid
-            sums["masked rows"] = int(masked.sum())
         if blocks.context.catalogue is not None:
             known = blocks.lookup.in_catalogue
             shown, relevant = blocks[Ranked()], batch.relevant
@@ -70,8 +62,3 @@ class Census(Metric):
     def compute(self, state: Any) -> Result:
         return Result(None, notes=dict(state.values))
 
-
-def _repeated(rectangle: Rectangle) -> int:
-    """Rows whose (user, item) came before."""
-    items = sorted_rows(rectangle.items)
-    return int(torch.count_nonzero((items[:, 1:] == items[:, :-1]) & (items[:, 1:] != rectangle.pad)))
