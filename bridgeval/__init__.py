@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
     from bridgeval.convention import Convention, entry
+    from bridgeval.data.candidates import Candidates, sample_candidates
+    from bridgeval.data.scores import Scores
     from bridgeval.engine.bases import ListMetric, RowMetric, Slate
     from bridgeval.engine.blocks import Block, Blocks
     from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
@@ -29,12 +31,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
+    "Candidates": "bridgeval.data.candidates",
     "Convention": "bridgeval.convention",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "Report": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
+    "Scores": "bridgeval.data.scores",
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
@@ -44,18 +48,21 @@ _HOMES = {
     "hookimpl": "bridgeval.hookspecs",
     "metrics": "",
     "parse": "bridgeval.spec",
+    "sample_candidates": "bridgeval.data.candidates",
     "testing": "",
 }
 
 __all__ = [
     "Block",
     "Blocks",
+    "Candidates",
     "Convention",
     "ListMetric",
     "Metric",
     "Report",
     "Result",
     "RowMetric",
+    "Scores",
     "Slate",
     "TopKMetric",
     "UserMetric",
@@ -65,6 +72,7 @@ __all__ = [
     "hookimpl",
     "metrics",
     "parse",
+    "sample_candidates",
     "testing",
 ]
 

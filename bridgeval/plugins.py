@@ -34,6 +34,7 @@ BUILTIN = (
     "bridgeval.toolkits.frames",
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
+    "bridgeval.toolkits.warprec",
 )
 
 

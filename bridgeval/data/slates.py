@@ -81,6 +81,19 @@ class Slates:
     def __len__(self) -> int:
         return len(self.users)
 
+    def take(self, users: npt.NDArray[np.int64]) -> Slates:
+        """Some of the users, in the order given; all of them, in order, is the same Slates."""
+        if len(users) == len(self) and bool((np.diff(users) == 1).all()):
+            return self
+        columns = {name: column[users] for name, column in self.user_columns.items()}
+        return replace(
+            self,
+            users=self.users.take(users),
+            shown=self.shown.take(users),
+            relevant=self.relevant.take(users),
+            user_columns=columns,
+        )
+
 
 def slates_of(
     shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = (), more_items: tuple[Ids, ...] = ()

@@ -34,12 +34,14 @@ class LocalSource:
         context: what is known beside the lists.
         offers: names of pair columns and populations that `slates` can fill.
         size: how many users there are, when that is known beforehand; for progress.
+        label: how every number has to be marked, e.g. "sampled n=99".
     """
 
     slates: Callable[[Needs], Iterable[Slates]]
     context: Context = field(default_factory=Context)
     offers: frozenset[str] = frozenset()
     size: int | None = None
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         return fold(plan, self.slates(plan.needs), self.context, how)

@@ -30,6 +30,7 @@ class Population:
         repeated_shown: recommendation rows whose (user, item) came before; the best one counts.
         repeated_relevant: the same for the relevance.
         masked: rows scored -inf, which are not shown.
+        seen: cells of a score matrix that are masked because the user has the item in the history.
         unknown_shown: shown items that the catalogue (or the history) does not have; None when it is not known.
         unknown_relevant: relevant rows whose item the catalogue does not have.
     """
@@ -44,6 +45,7 @@ class Population:
     masked: int
     unknown_shown: int | None = None
     unknown_relevant: int | None = None
+    seen: int = 0
 
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
@@ -60,6 +62,7 @@ class Population:
             notes.get("masked rows", 0),
             notes.get("shown items not in the catalogue"),
             notes.get("relevant items not in the catalogue"),
+            notes.get("seen rows", 0),
         )
 
     def sentences(self) -> list[str]:
@@ -72,6 +75,7 @@ class Population:
             "repeated (user, item) rows in the recommendations; the best one counts": self.repeated_shown,
             "repeated (user, item) rows in the relevance; the highest gain counts": self.repeated_relevant,
             "rows scored -inf are masked": self.masked,
+            "scores are masked because the user has the item in the history": self.seen,
             "shown items are not in the catalogue": self.unknown_shown or 0,
             "relevant rows have an item that is not in the catalogue": self.unknown_relevant or 0,
         }
@@ -87,6 +91,7 @@ class Report(Mapping[str, float]):
         metrics: name -> the Metric behind it.
         population: who counted, who was left out, and why.
         loader: the loader that read the data.
+        label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
     """
 
     results: Mapping[str, Result]
@@ -94,6 +99,7 @@ class Report(Mapping[str, float]):
     population: Population
     loader: str = ""
     collected: Mapping[str, UserTable] = field(default_factory=dict)
+    label: str = ""
 
     @property
     def values(self) -> dict[str, float]:  # type: ignore[override]
@@ -132,14 +138,15 @@ class Report(Mapping[str, float]):
         return pd.DataFrame({"user": users, "value": table.values})
 
     def to_pandas(self) -> pd.DataFrame:
-        """A frame in long form: metric, k, value, low, high, users; one row for each number."""
+        """A frame in long form: metric (with the report's label), k, value, low, high, users; a row for each number."""
         import pandas as pd
 
         return pd.DataFrame(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: numbers by name, then the population."""
-        return {"values": self.values, "population": self.population.__dict__, "loader": self.loader}
+        label = {"label": self.label} if self.label else {}
+        return {"values": self.values, "population": self.population.__dict__, "loader": self.loader, **label}
 
     def __str__(self) -> str:
         from tabulate import tabulate
@@ -166,14 +173,16 @@ class Report(Mapping[str, float]):
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
+        mark = f" ({self.label})" if self.label else ""
         for name, result in self.results.items():
             k = getattr(self.metrics[name], "k", None)
             common = {"k": k, "users": result.users}
             if result.value is not None:
                 low, high = result.interval() or (math.nan, math.nan)
-                rows.append({"metric": name, "value": result.value, "low": low, "high": high, **common})
+                rows.append({"metric": name + mark, "value": result.value, "low": low, "high": high, **common})
             for part, value in result.parts.items():
-                rows.append({"metric": f"{name}[{part}]", "value": value, "low": math.nan, "high": math.nan, **common})
+                spelled = f"{name}[{part}]{mark}"
+                rows.append({"metric": spelled, "value": value, "low": math.nan, "high": math.nan, **common})
         return rows
 
     def _spelled(self, name: str) -> str:
@@ -188,7 +197,9 @@ class Report(Mapping[str, float]):
         raise UnknownMetricError(f"the report has no {name!r}", hint=f"it has {', '.join(self.results)}")
 
 
-def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "") -> Report:
+def report_of(
+    asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
+) -> Report:
     """A Report of what was asked for; warns of repeated rows; refuses to report on nobody."""
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:
@@ -210,7 +221,7 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     }
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)
-    return Report(found, named, population, loader, collected)
+    return Report(found, named, population, loader, collected, label)
 
 
 def _refuse_nobody(results: Mapping[str, Result], population: Population) -> None:

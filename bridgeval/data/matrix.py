@@ -1,0 +1,247 @@
+"""Matrix: the scores of B users for all N items, with the interface that lists have.
+
+No row is sorted as a whole and nothing larger than `[B, N]` is made: the best places come from `torch.topk`, and
+only rows in which scores tie are put in order again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from bridgeval.data.pairs import PairTable, Positions
+from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties
+from bridgeval.data.standings import Standings, counts_beside, row_counts
+
+MASKED = float("-inf")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which item each column of a matrix is.
+
+    Attributes:
+        codes: `[N]` int32: the item of each column.
+        places: `[V + 1]` int64: the column of each item; -1 for items without one, and for "no item".
+    """
+
+    codes: Tensor
+    places: Tensor
+
+    @staticmethod
+    def of(codes: npt.NDArray[np.int32], vocabulary: int, device: torch.device) -> Columns:
+        places = torch.full((vocabulary + 1,), -1)
+        places[torch.from_numpy(codes).long()] = torch.arange(len(codes))
+        return Columns(torch.from_numpy(codes).to(device), places.to(device))
+
+    def precedence(self, ties: Ties) -> Tensor:
+        """`[N]` int32 from 1 up: of columns that tie, the one with the higher number stands first."""
+        if ties == "item_descending":
+            return self.codes + 1
+        if ties == "item_ascending":
+            return len(self.places) - self.codes
+        return torch.arange(len(self.codes), 0, -1, dtype=torch.int32, device=self.codes.device)
+
+
+@dataclass(frozen=True)
+class PairColumn:
+    """A pair column of a matrix: values for some cells; NaN (or False) for the others."""
+
+    pairs: PairTable
+    values: npt.NDArray[np.generic] | None
+
+    def cells(self, start: int, stop: int, columns: Columns, device: torch.device) -> Tensor:
+        """`[B, N]`."""
+        shape = (stop - start, len(columns.codes))
+        if self.values is None:
+            cells = torch.zeros(shape, dtype=torch.bool, device=device)
+        else:
+            cells = torch.full(shape, torch.nan, dtype=torch.float64, device=device)
+        if not self.pairs.by_user:
+            at = self.pairs.find(np.zeros(shape[1], dtype=np.int64), columns.codes.cpu().numpy())
+            where = torch.from_numpy(np.flatnonzero(at >= 0)).to(device)
+            cells[:, where] = self._of(at[at >= 0], device)
+            return cells
+        rows, items, at = self.pairs.between(start, stop)
+        where, there = places_of(items, columns)
+        cells[torch.from_numpy(rows).to(device)[there], where[there]] = self._of(at, device)[there]
+        return cells
+
+    def _of(self, at: Positions, device: torch.device) -> Tensor:
+        if self.values is None:
+            return torch.ones(len(at), dtype=torch.bool, device=device)
+        return torch.from_numpy(self.values[at].astype(np.float64)).to(device)
+
+
+def places_of(items: Positions, columns: Columns) -> tuple[Tensor, Tensor]:
+    """The column of each item, and whether it has one."""
+    where = columns.places[torch.from_numpy(items).to(columns.places.device)]
+    return where, where >= 0
+
+
+class Matrix:
+    """Scores `[B, N]`, every cell valid. A cell at -inf is masked: by the model, or because the user has seen the item.
+    The two are counted apart.
+
+    Attributes:
+        lengths: `[B]` items that the user has not seen.
+    """
+
+    ranked = False
+    uniform = True
+    complete = True
+
+    def __init__(
+        self,
+        scores: Tensor,
+        columns: Columns,
+        users: tuple[int, int],
+        masked: int = 0,
+        seen: PairTable | None = None,
+        beside: Mapping[str, PairColumn] | None = None,
+    ) -> None:
+        """Takes scores that others may hold too; masking works on a copy.
+
+        Args:
+            scores: `[B, N]` floating, without NaN or +inf.
+            columns: which item each column is.
+            users: the first and the last + 1 of the users, as rows of `seen` and `beside`.
+            masked: how many scores are -inf.
+            seen: the pairs to mask; None masks nothing.
+            beside: further pair columns, made when asked for.
+        """
+        self.device = scores.device
+        self.width = scores.shape[1]
+        self.pad = len(columns.places) - 1
+        self._columns = columns
+        self._users = users
+        self._beside = beside or {}
+        self._masked = masked
+        self._tops: dict[int, tuple[Tensor, Tensor]] = {}
+        self._seen = torch.zeros(len(scores), dtype=torch.int64, device=self.device)
+        self._scores = scores
+        if seen is not None:
+            self._mask(seen)
+        self.lengths = self.width - self._seen
+
+    def _mask(self, seen: PairTable) -> None:
+        rows, items, _ = seen.between(*self._users)
+        where, there = places_of(items, self._columns)
+        cells = torch.from_numpy(rows).to(self.device)[there], where[there]
+        if self._masked:
+            self._masked -= int((self._scores[cells] == MASKED).sum())
+        self._seen.index_add_(0, cells[0], torch.ones_like(cells[0]))
+        self._scores = self._scores.index_put(cells, torch.tensor(MASKED, dtype=self._scores.dtype, device=self.device))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def items(self) -> Tensor:
+        return self._columns.codes.expand(len(self), -1)
+
+    @property
+    def valid(self) -> Tensor:
+        return torch.ones((1, 1), dtype=torch.bool, device=self.device).expand(len(self), self.width)
+
+    def has(self, name: str) -> bool:
+        return name == "score" or name in self._beside
+
+    def column(self, name: str) -> Tensor:
+        """`[B, N]`."""
+        if name == "score":
+            return self._scores
+        return self._beside[name].cells(*self._users, self._columns, self.device)
+
+    def counts(self) -> dict[str, int]:
+        """Rows, masked rows and rows that were seen; an item has one column, so none is repeated."""
+        return {
+            "shown rows": int(self.lengths.sum()),
+            "repeated shown rows": 0,
+            "masked rows": self._masked,
+            "seen rows": int(self._seen.sum()),
+        }
+
+    def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
+        """The best `depth` columns of each row (None: all). The columns give no order of their own: scores decide."""
+        limits = [limit for limit in (depth, policy.cut, self.width) if limit is not None]
+        index = self._best(policy, min(limits))
+        if policy.masked == "keep" or not self._any_masked:
+            valid = torch.ones_like(index, dtype=torch.bool)
+        else:
+            valid = self._scores.gather(1, index) != MASKED
+        return RankedLists(self._columns.codes[index].masked_fill_(~valid, self.pad), valid, index)
+
+    def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
+        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
+        scores, known = self._of(policy, relevant)
+        rows, at = torch.nonzero(known, as_tuple=True)
+        return rows, scores[rows, at], at
+
+    def standings(self, policy: Ranking, relevant: RelevantLists) -> Standings:
+        """For each relevant item, how many irrelevant candidates stand above it and how many tie."""
+        scores, known = self._of(policy, relevant)
+        above, equal = counts_beside(self._scores, scores, known)
+        relevant_above, relevant_equal = counts_beside(scores.masked_fill(~known, torch.nan), scores, known)
+        candidates = torch.full_like(self._seen, self.width) if policy.masked == "keep" else self._unmasked
+        return Standings(known, above - relevant_above, equal - relevant_equal, candidates)
+
+    def _of(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor]:
+        """`[B, R]` each: the scores of the relevant items, and which of them are candidates."""
+        where = self._columns.places[relevant.items.long()]
+        known = relevant.distinct & (where >= 0)
+        if not self.width:
+            return torch.zeros(where.shape, device=self.device), known
+        scores = self._scores.gather(1, where.clamp(min=0))
+        return scores, known if policy.masked == "keep" else known & (scores != MASKED)
+
+    @property
+    def _any_masked(self) -> bool:
+        return self._masked > 0 or bool(self._seen.any())
+
+    @cached_property
+    def _unmasked(self) -> Tensor:
+        """`[B]`: the candidates of each user."""
+        return row_counts(self._scores != MASKED) if self._masked else self.lengths
+
+    def _best(self, policy: Ranking, depth: int) -> Tensor:
+        """`[B, depth]`: columns by score descending, then by the policy's order among equals, exactly."""
+        values, index = self._top(min(depth + 1, self.width))
+        tied = values[:, 1:] == values[:, :-1]
+        if policy.masked == "drop":
+            tied &= values[:, 1:] != MASKED
+        index = index[:, :depth]
+        rows = torch.nonzero(tied.any(1)).flatten()
+        if len(rows):
+            index = index.clone()
+            precedence = self._columns.precedence(policy.ties)
+            if depth < self.width:
+                across = rows[tied[rows, depth - 1]]
+                index[across] = self._cut(across, values[across, depth - 1, None], precedence, depth)
+            index[rows] = self._ordered(rows, index[rows], precedence)
+        return index
+
+    def _top(self, depth: int) -> tuple[Tensor, Tensor]:
+        if depth not in self._tops:
+            self._tops[depth] = torch.topk(self._scores, depth, dim=1)
+        return self._tops[depth]
+
+    def _cut(self, rows: Tensor, bar: Tensor, precedence: Tensor, depth: int) -> Tensor:
+        """The best `depth` columns of rows where several columns score `bar` and not all of them fit."""
+        scores = self._scores[rows]
+        order = torch.where(scores == bar, precedence, 0)
+        order += (scores > bar) * (precedence + precedence.max())
+        return torch.topk(order, depth, dim=1, sorted=False).indices
+
+    def _ordered(self, rows: Tensor, index: Tensor, precedence: Tensor) -> Tensor:
+        """Chosen columns put in order."""
+        index = index.gather(1, torch.argsort(precedence[index], dim=1, descending=True))
+        scores = self._scores[rows[:, None], index]
+        return index.gather(1, torch.argsort(scores, dim=1, descending=True, stable=True))
+
