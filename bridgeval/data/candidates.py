@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bridgeval.data.files import is_path, table_at
-from bridgeval.data.ids import Codes, Ids, encode
+from bridgeval.data.ids import Codes, Ids, distinct, encode
 from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows, rows_of
 from bridgeval.data.slates import order_by
@@ -160,9 +160,9 @@ def sample_candidates(
         weights[offered_codes] = popularity_of(had)[0].aligned(offered)
     else:
         weights[offered_codes] = 1.0
-    evaluated = np.unique(owners)
-    positives = np.unique(owners.astype(np.int64) * len(items) + wanted)
-    met = np.unique(np.concatenate([positives, had_owners.astype(np.int64) * len(items) + had_items]))
+    evaluated = distinct(owners)
+    positives = distinct(owners.astype(np.int64) * len(items) + wanted)
+    met = distinct(np.concatenate([positives, had_owners.astype(np.int64) * len(items) + had_items]))
     take = _sizes(evaluated, met, weights, negatives, shorter, users, strategy)
     rng = np.random.default_rng(seed)
     sampled = list(_sampled(evaluated, take, met, weights, rng))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.ids import Ids, distinct, encode
 from bridgeval.data.needs import Needs
 from bridgeval.data.pairs import PairTable
 from bridgeval.data.rows import Rows, rows_of
@@ -153,7 +153,7 @@ def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
     """`[U]`: how many different items each user has in the history."""
     users = history.owners.positions_in(slates.users)
     items, (codes,) = encode([history.items])
-    pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
+    pairs = distinct(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 
 

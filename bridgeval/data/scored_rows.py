@@ -18,7 +18,7 @@ from bridgeval.data.ids import Codes
 from bridgeval.data.matrix import MASKED, Columns, Matrix, PairColumn
 from bridgeval.data.pairs import PairTable, Positions
 from bridgeval.data.slates import Lists, Slates
-from bridgeval.data.standings import row_counts
+from bridgeval.data.standings import rows_count
 from bridgeval.errors import BadValueError, MisalignedError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class ScoredRows:
                 f"first for user {self.beside.slates.users.slice(at, at + 1).tolist()[0]!r}",
                 "give finite scores, and -inf for items that must not be shown",
             )
-        return int(row_counts(scores == MASKED).sum()) if low == MASKED else 0
+        return int(rows_count(np.equal, scores, MASKED).sum()) if low == MASKED else 0
 
     def _rectangle(
         self, owners: Positions, items: Codes, scores: npt.NDArray[Any], users: tuple[int, int], pad: int, device: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,22 +75,27 @@ def counts_beside(scores: Tensor, wanted: Tensor, known: Tensor) -> tuple[Tensor
     (tensor([[1]]), tensor([[2]]))
     """
     above = torch.zeros(wanted.shape, dtype=torch.int64, device=scores.device)
-    from_here_up = torch.zeros_like(above)
+    equal = torch.zeros_like(above)
     for column in range(wanted.shape[1]):
         rows = torch.nonzero(known[:, column]).flatten()
-        if not len(rows):
-            continue
-        everyone = len(rows) == len(scores)
-        cells = scores if everyone else scores[rows]
-        bar = wanted[rows, column, None]
-        above[rows, column] = row_counts(cells > bar)
-        from_here_up[rows, column] = row_counts(cells >= bar)
-    return above, from_here_up - above
+        if len(rows):
+            cells = scores if len(rows) == len(scores) else scores[rows]
+            bar = wanted[rows, column, None]
+            above[rows, column] = above_here = rows_count(np.greater, cells, bar)
+            equal[rows, column] = rows_count(np.greater_equal, cells, bar) - above_here
+    return above, equal
 
 
-def row_counts(flags: Tensor) -> Tensor:
-    """`[B]` int64: how many cells of each row are set. On the CPU numpy adds bytes ten times as fast as torch."""
-    if flags.device.type != "cpu":
-        return flags.sum(1)
-    counts = np.add.reduce(flags.numpy().view(np.uint8), axis=1, dtype=np.uint32)
-    return torch.from_numpy(counts.astype(np.int64))
+def rows_count(compare: np.ufunc, cells: Tensor, bar: Tensor | float) -> Tensor:
+    """`[B]` int64: for how many cells of each row `compare(cell, bar)` holds.
+
+    On the CPU numpy compares and adds up bytes in a fifth of torch's time.
+
+    >>> rows_count(np.greater, torch.tensor([[3.0, 1.0, 2.0]]), 1.5)
+    tensor([2])
+    """
+    if cells.device.type != "cpu":
+        same_in_torch: Callable[[Tensor, Tensor | float], Tensor] = getattr(torch, compare.__name__)
+        return same_in_torch(cells, bar).sum(1)
+    flags = compare(cells.numpy(), bar.numpy() if isinstance(bar, Tensor) else bar)
+    return torch.from_numpy(np.add.reduce(flags.view(np.uint8), axis=1, dtype=np.uint32).astype(np.int64))

@@ -50,7 +50,7 @@ class PairShares(Block[RankedPairs]):
         if not blocks.batch.shown.complete:
             _check_whole(self.metric_name, blocks, standings.candidates, self.relevance)
         negatives = (standings.candidates - standings.found.sum(1))[:, None]
-        above = standings.above + standings.tied / 2
+        above = standings.above + standings.tied.double() / 2
         return RankedPairs(standings.found, torch.where(negatives > 0, 1 - above / negatives, torch.nan))
 
 
