@@ -145,10 +145,10 @@ class ScoredInputs:
         empty = Ids(np.zeros(0, dtype=np.int64))
         inputs = Inputs.of(Rows(empty, empty, {"score": np.zeros(0)}), relevance, **extras)
         users = scores.row_users(inputs.relevance)
-        chosen = scores.per_user or scores.candidates
         items = scores.columns if scores.per_user is None else scores.per_user.vocabulary
         catalogue = inputs.catalogue
-        if catalogue is None and (chosen is None or not chosen.negatives):
+        # A sample of the catalogue is not the catalogue: where there is a history, that knows more items.
+        if catalogue is None and (scores.per_user is None or inputs.history is None):
             catalogue = encode([items])[0]
         return ScoredInputs(scores, replace(inputs, catalogue=catalogue, more_users=(users,), more_items=(items,)))
 
