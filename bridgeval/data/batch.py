@@ -70,8 +70,11 @@ class Shown(Protocol):
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         ...
 
-    def standings(self, policy: Ranking, relevant: RelevantLists) -> Standings:
-        """For each relevant item, how many irrelevant candidates stand above it and how many tie."""
+    def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
+        """For each relevant item, how many irrelevant candidates stand above it and how many tie.
+
+        `decided`: ties are decided by the policy's order, so that none is left.
+        """
         ...
 
 
@@ -158,10 +161,10 @@ class Rectangle:
         rows, places = torch.nonzero(at >= 0, as_tuple=True)
         return rows, shown.of(self.column("score"))[rows, places], at[rows, places]
 
-    def standings(self, policy: Ranking, relevant: RelevantLists) -> Standings:
+    def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
         """For each relevant item, how many irrelevant candidates stand above it and how many tie."""
         shown = self.ranked_by(policy, None)
-        scored = self.has("score") and not self.ranked and policy.order == "score"
+        scored = self.has("score") and not self.ranked and policy.order == "score" and not decided
         return standings_in_lists(shown, shown.of(self.column("score")) if scored else None, relevant)
 
     def counts(self) -> dict[str, int]:

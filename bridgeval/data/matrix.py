@@ -184,11 +184,16 @@ class Matrix:
         rows, at = torch.nonzero(known, as_tuple=True)
         return rows, scores[rows, at], at
 
-    def standings(self, policy: Ranking, relevant: RelevantLists) -> Standings:
+    def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
         """For each relevant item, how many irrelevant candidates stand above it and how many tie."""
         scores, known = self._of(policy, relevant)
-        above, equal = counts_beside(self._scores, scores, known)
-        relevant_above, relevant_equal = counts_beside(scores.masked_fill(~known, torch.nan), scores, known)
+        order = others = None
+        if decided:
+            precedence = self._columns.precedence(policy.ties)
+            own = precedence[self._columns.places[relevant.items.long()].clamp(min=0)]
+            order, others = (precedence, own), (own, own)
+        above, equal = counts_beside(self._scores, scores, known, order)
+        relevant_above, relevant_equal = counts_beside(scores.masked_fill(~known, torch.nan), scores, known, others)
         candidates = torch.full_like(self._seen, self.width) if policy.masked == "keep" else self._unmasked
         return Standings(known, above - relevant_above, equal - relevant_equal, candidates)
 

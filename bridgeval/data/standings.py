@@ -19,7 +19,8 @@ class Standings:
     Attributes:
         found: `[B, R]` bool: whether the item is among the candidates.
         above: `[B, R]` int64: irrelevant candidates that stand above it.
-        tied: `[B, R]` int64: irrelevant candidates with the same score; 0 for lists without scores.
+        tied: `[B, R]` int64: irrelevant candidates with the same score; 0 for lists without scores, and where ties are
+            decided by the ranking's order.
         candidates: `[B]` int64: how many candidates there are, relevant ones included.
     """
 
@@ -60,13 +61,16 @@ def _spread(values: Tensor, into: Tensor, width: int) -> Tensor:
     return spread.scatter_reduce_(1, into, values, "amin", include_self=False)[:, :width]
 
 
-def counts_beside(scores: Tensor, wanted: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+def counts_beside(
+    scores: Tensor, wanted: Tensor, known: Tensor, precedence: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
     """How many scores of a row are above, and how many equal to, each wanted one. Counts; never sorts a row.
 
     Args:
         scores: `[B, N]`.
         wanted: `[B, R]`.
         known: `[B, R]`: the wanted cells that count; others get 0.
+        precedence: of the scores, `[N]` or `[B, N]`, and of the wanted, `[B, R]`: decides ties, the higher stands above.
 
     Returns:
         Two tensors `[B, R]` int64.
@@ -78,12 +82,20 @@ def counts_beside(scores: Tensor, wanted: Tensor, known: Tensor) -> tuple[Tensor
     equal = torch.zeros_like(above)
     for column in range(wanted.shape[1]):
         rows = torch.nonzero(known[:, column]).flatten()
-        if len(rows):
-            cells = scores if len(rows) == len(scores) else scores[rows]
-            bar = wanted[rows, column, None]
-            above[rows, column] = above_here = rows_count(np.greater, cells, bar)
+        if not len(rows):
+            continue
+        cells, bar = _of_rows(scores, rows), wanted[rows, column, None]
+        above[rows, column] = above_here = rows_count(np.greater, cells, bar)
+        if precedence is None:
             equal[rows, column] = rows_count(np.greater_equal, cells, bar) - above_here
+        else:
+            first = _of_rows(precedence[0].expand(scores.shape), rows) > precedence[1][rows, column, None]
+            above[rows, column] += ((cells == bar) & first).sum(1)
     return above, equal
+
+
+def _of_rows(cells: Tensor, rows: Tensor) -> Tensor:
+    return cells if len(rows) == len(cells) else cells[rows]
 
 
 def rows_count(compare: np.ufunc, cells: Tensor, bar: Tensor | float) -> Tensor:

@@ -251,13 +251,18 @@ class ShownGains(Block[Tensor]):
 
 @dataclass(frozen=True)
 class RelevantStandings(Block[Standings]):
-    """Where the relevant items stand among all candidates, however deep: `[B, R]`."""
+    """Where the relevant items stand among all candidates, however deep: `[B, R]`.
+
+    `decided`: ties are decided by the ranking's order; else they are counted apart.
+    """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    decided: bool = False
 
     def make(self, blocks: Blocks) -> Standings:
-        return blocks.batch.shown.standings(self.ranking, blocks[Relevant(self.relevance)])
+        relevant = blocks[Relevant(self.relevance)]
+        return blocks.batch.shown.standings(self.ranking, relevant, decided=self.decided)
 
 
 @dataclass(frozen=True)
