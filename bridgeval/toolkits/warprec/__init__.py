@@ -5,7 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.toolkits.warprec.adapter import metric
+from bridgeval.toolkits.warprec.bases import (
+    BaseMetric,
+    MetricBlock,
+    RatingMetric,
+    TopKMetric,
+    UserAverageTopKMetric,
+    metric_registry,
+)
 from bridgeval.toolkits.warprec.loader import ScoresLoader
+
+__all__ = [
+    "BaseMetric",
+    "MetricBlock",
+    "RatingMetric",
+    "TopKMetric",
+    "UserAverageTopKMetric",
+    "metric",
+    "metric_registry",
+]
 
 
 @hookimpl
