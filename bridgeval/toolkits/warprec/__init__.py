@@ -14,7 +14,8 @@ from bridgeval.toolkits.warprec.bases import (
     UserAverageTopKMetric,
     metric_registry,
 )
-from bridgeval.toolkits.warprec.loader import ScoresLoader
+from bridgeval.toolkits.warprec.files import read_per_user, read_recommendations, read_split
+from bridgeval.toolkits.warprec.loader import ScoresLoader, WrittenLoader
 
 __all__ = [
     "BaseMetric",
@@ -24,9 +25,12 @@ __all__ = [
     "UserAverageTopKMetric",
     "metric",
     "metric_registry",
+    "read_per_user",
+    "read_recommendations",
+    "read_split",
 ]
 
 
 @hookimpl
 def bridgeval_loaders() -> Iterable[Loader]:
-    return [ScoresLoader()]
+    return [ScoresLoader(), WrittenLoader()]
