@@ -33,7 +33,11 @@ def world(users: int, items: int) -> tuple[torch.Tensor, dict, dict]:
     drawn = np.stack([rng.choice(items, 30, replace=False) for _ in range(users)])
     who = np.arange(users)
     history = {"user_id": np.repeat(who, 20), "item_id": drawn[:, :20].ravel()}
-    relevance = {"user_id": np.repeat(who, 10), "item_id": drawn[:, 20:].ravel(), "rating": rng.integers(1, 6, users * 10)}
+    relevance = {
+        "user_id": np.repeat(who, 10),
+        "item_id": drawn[:, 20:].ravel(),
+        "rating": rng.integers(1, 6, users * 10),
+    }
     return scores, history, relevance
 
 

@@ -90,10 +90,6 @@ class ShownRows(Protocol):
         """Users `start` to `stop`."""
         ...
 
-    def take(self, users: npt.NDArray[np.int64]) -> ShownRows:
-        """Some of the users, in the order given."""
-        ...
-
 
 class Rectangle:
     """B lists as `[B, K]`, the valid cells of a row first. Columns are laid out when first asked for.

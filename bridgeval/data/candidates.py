@@ -58,7 +58,9 @@ class Candidates:
         rows = [list(row) for row in grid] if not isinstance(grid, np.ndarray) else grid.tolist()
         kept = [[item for item in row if not (item is None or (isinstance(item, int) and item < 0))] for row in rows]
         if [row[: len(keep)] for row, keep in zip(rows, kept, strict=True)] != kept:
-            raise InputError("padding stands before an item in the candidates", hint="put padding at the end of each row")
+            raise InputError(
+                "padding stands before an item in the candidates", hint="put padding at the end of each row"
+            )
         flat = [item for row in kept for item in row]
         offsets = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in kept], out=offsets[1:])
@@ -94,7 +96,9 @@ class Candidates:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a Parquet file (user, item) with the parameters in its metadata."""
         owners = np.repeat(np.arange(len(self)), self.lengths)
-        table = pa.table({"user": self.users.take(owners).to_arrow(), "item": self.vocabulary.take(self.items).to_arrow()})
+        table = pa.table(
+            {"user": self.users.take(owners).to_arrow(), "item": self.vocabulary.take(self.items).to_arrow()}
+        )
         parameters = {"negatives": self.negatives, "strategy": self.strategy, "seed": self.seed}
         pq.write_table(table.replace_schema_metadata({METADATA: json.dumps(parameters)}), os.fspath(path))
 
@@ -151,7 +155,11 @@ def sample_candidates(
     """
     _check(negatives, strategy, shorter, history)
     relevant = _rows(relevance, "relevance")
-    had = Rows(Ids.empty_like(relevant.owners), Ids.empty_like(relevant.items)) if history is None else _rows(history, "history")
+    had = (
+        Rows(Ids.empty_like(relevant.owners), Ids.empty_like(relevant.items))
+        if history is None
+        else _rows(history, "history")
+    )
     users, (owners, had_owners) = encode([relevant.owners, had.owners], "user ids")
     offered = encode([had.items, relevant.items])[0] if catalogue is None else ids_of(catalogue, "item catalogue")
     items, (wanted, had_items, offered_codes) = encode([relevant.items, had.items, offered], "item ids")
@@ -160,7 +168,7 @@ def sample_candidates(
         weights[offered_codes] = popularity_of(had)[0].aligned(offered)
     else:
         weights[offered_codes] = 1.0
-    evaluated = distinct(owners)
+    evaluated = distinct(owners.astype(np.int64))
     positives = distinct(owners.astype(np.int64) * len(items) + wanted)
     met = distinct(np.concatenate([positives, had_owners.astype(np.int64) * len(items) + had_items]))
     take = _sizes(evaluated, met, weights, negatives, shorter, users, strategy)
@@ -188,7 +196,7 @@ def _check(negatives: int, strategy: str, shorter: str, history: Any) -> None:
 
 
 def _sizes(
-    evaluated: Codes,
+    evaluated: Positions,
     met: Positions,
     weights: npt.NDArray[np.float64],
     negatives: int,
@@ -213,12 +221,16 @@ def _sizes(
 
 
 def _sampled(
-    users: Codes, take: npt.NDArray[np.int64], met: Positions, weights: npt.NDArray[np.float64], rng: np.random.Generator
+    users: Positions,
+    take: npt.NDArray[np.int64],
+    met: Positions,
+    weights: npt.NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> Iterator[Positions]:
     """Keys user * V + item of the sampled pairs, some users at a time."""
     up_to = np.cumsum(weights)
     for start in range(0, len(users), USERS_PER_CHUNK):
-        chunk, wanted = users[start : start + USERS_PER_CHUNK].astype(np.int64), take[start : start + USERS_PER_CHUNK]
+        chunk, wanted = users[start : start + USERS_PER_CHUNK], take[start : start + USERS_PER_CHUNK]
         kept = np.zeros(0, dtype=np.int64)
         missing = wanted.copy()
         for _ in range(ROUNDS):

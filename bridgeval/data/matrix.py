@@ -251,7 +251,6 @@ class Matrix:
         return index.gather(1, torch.argsort(scores, dim=1, descending=True, stable=True))
 
 
-
 def _masked_copy(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """A copy with some cells at -inf. On the CPU numpy copies in half of torch's time."""
     if scores.device.type == "cpu":

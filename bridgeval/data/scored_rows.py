@@ -14,10 +14,10 @@ from torch import Tensor
 
 from bridgeval.data.batch import Rectangle, Shown, tensor_of
 from bridgeval.data.candidates import Candidates
-from bridgeval.data.ids import Codes
+from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.matrix import MASKED, Columns, Matrix, PairColumn
 from bridgeval.data.pairs import PairTable, Positions
-from bridgeval.data.slates import Lists, Slates
+from bridgeval.data.slates import Lists
 from bridgeval.data.standings import rows_count
 from bridgeval.errors import BadValueError, MisalignedError
 
@@ -30,13 +30,15 @@ class Beside:
     """What the rows of scores are laid against.
 
     Attributes:
-        slates: the users and the vocabulary.
+        users: `[U]` sorted.
+        items: `[V]` the vocabulary.
         rows: `[U]` the row of `values` that belongs to each user.
         seen: pairs to mask; None masks nothing.
         columns: pair columns that metrics read.
     """
 
-    slates: Slates
+    users: Ids
+    items: Ids
     rows: Positions
     seen: PairTable | None
     columns: Mapping[str, PairColumn]
@@ -58,7 +60,7 @@ class ScoredRows:
 
     def _users(self, start: int, stop: int) -> Any:
         """The ids of a batch as a function is given them: an int64 array, or a list of strings."""
-        ids = self.beside.slates.users.slice(start, stop)
+        ids = self.beside.users.slice(start, stop)
         return ids.to_numpy() if ids.is_integer else ids.tolist()
 
     def _read(self, start: int, stop: int) -> Any:
@@ -99,7 +101,7 @@ class ScoredRows:
             at = start + (row if owners is None else int(owners[column]))
             raise BadValueError(
                 f"{int(bad.sum())} score(s) of a batch are NaN or +inf",
-                f"first for user {self.beside.slates.users.slice(at, at + 1).tolist()[0]!r}",
+                f"first for user {self.beside.users.slice(at, at + 1).tolist()[0]!r}",
                 "give finite scores, and -inf for items that must not be shown",
             )
         return int(rows_count(np.equal, scores, MASKED).sum()) if low == MASKED else 0
@@ -140,7 +142,7 @@ class DenseRows(ScoredRows):
     def lengths(self) -> npt.NDArray[np.int64]:
         return np.full(len(self.beside.rows), len(self.codes))
 
-    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Matrix:
+    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
         values = self.scores.values(self._users(start, stop)) if self.scores.is_function else self._read(start, stop)
         scores = self._floating(values, start, stop, len(self.codes)).to(device)
         columns = Columns.of(self.codes, pad, device)
@@ -192,13 +194,13 @@ class CandidateRows(ScoredRows):
     def _row_of(self) -> Positions:
         """`[U]`: the user's row among the candidates; -1 for users without."""
         users, row_of = self.candidates.rows
-        at = self.beside.slates.users.positions_in(users)
+        at = self.beside.users.positions_in(users)
         return np.where(at >= 0, row_of[at], -1)
 
     @cached_property
     def _codes_of_candidates(self) -> Codes:
         """`[V']`: the code of each item of the candidates' vocabulary."""
-        return self.candidates.vocabulary.positions_in(self.beside.slates.items).astype(np.int32)
+        return self.candidates.vocabulary.positions_in(self.beside.items).astype(np.int32)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -221,7 +223,7 @@ class CandidateRows(ScoredRows):
     @cached_property
     def _column_of(self) -> Positions:
         """`[V]`: the column of each item; -1 for items without."""
-        column_of = np.full(len(self.beside.slates.items), -1, dtype=np.int64)
+        column_of = np.full(len(self.beside.items), -1, dtype=np.int64)
         if self.codes is not None:
             column_of[self.codes] = np.arange(len(self.codes))
         return column_of

@@ -17,8 +17,10 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.pairs import PairTable, Positions
 from bridgeval.data.rows import Rows
 from bridgeval.data.scored_rows import Beside, CandidateRows, DenseRows, ScoredRows, SparseRows
-from bridgeval.data.slates import Slates
+from bridgeval.data.slates import Lists, Slates
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
+
+NO_COLUMNS = {name: np.zeros(0) for name in ("score", "seen", "prev_score", "baseline_rank")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Scores:
     def columns(self) -> Ids:
         """`[N]` the item of each column, where a column is one item for all."""
         count = None if self.is_function else self.values.shape[1]
-        ids = Ids(np.arange(count)) if self.items is None else _ids(self.items, "item id of the scores")
+        ids = Ids(np.arange(count or 0)) if self.items is None else _ids(self.items, "item id of the scores")
         if count is not None and count != len(ids):
             raise MisalignedError(
                 "the scores have a column for each item", f"{count} columns and {len(ids)} items", "check items="
@@ -114,7 +116,7 @@ class Scores:
         if self.users is None and isinstance(self.items, Candidates):
             ids = self.items.users
         else:
-            ids = Ids(np.arange(count)) if self.users is None else _ids(self.users, "user id of the scores")
+            ids = Ids(np.arange(count or 0)) if self.users is None else _ids(self.users, "user id of the scores")
         if count is not None and count != len(ids):
             raise MisalignedError(
                 "the scores have a row for each user", f"{count} rows and {len(ids)} users", "check users="
@@ -130,7 +132,9 @@ def _ids(values: Any, what: str) -> Ids:
 def _refuse_repeated(ids: Ids, what: str) -> None:
     repeated = len(ids) - len(encode([ids])[0])
     if repeated:
-        raise InputError(f"the {what} of the scores repeat", f"{repeated} repeated id(s)", f"give each of the {what} once")
+        raise InputError(
+            f"the {what} of the scores repeat", f"{repeated} repeated id(s)", f"give each of the {what} once"
+        )
 
 
 @dataclass(frozen=True)
@@ -161,35 +165,36 @@ class ScoredInputs:
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """The users that have scores, then those that have none."""
         (everyone,) = self.inputs.slates(needs)
-        ids = self.inputs.more_users[0]
-        rows = everyone.users.positions_in(encode([ids])[0])
         row_of = np.full(len(everyone), -1, dtype=np.int64)
+        ids = self.inputs.more_users[0]
         row_of[ids.positions_in(everyone.users)] = np.arange(len(ids))
-        scored = everyone.take(np.flatnonzero(rows >= 0))
-        yield replace(scored, shown=self._shown(scored, row_of[row_of >= 0], needs))
-        if (rows < 0).any():
-            yield everyone.take(np.flatnonzero(rows < 0))
+        scored, others = np.flatnonzero(row_of >= 0), np.flatnonzero(row_of < 0)
+        users = everyone.users.take(scored)
+        yield everyone.of_users(scored, self._shown(users, everyone.items, row_of[scored], needs))
+        if len(others):
+            nothing = Lists(np.zeros(len(others) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), NO_COLUMNS)
+            yield everyone.of_users(others, nothing)
 
-    def _shown(self, slates: Slates, rows: Positions, needs: Needs) -> ScoredRows:
+    def _shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ScoredRows:
         history, scores = self.inputs.history, self.scores
         pairs = {}
         if history is not None and (scores.mask_history or needs.reads("seen")):
-            pairs["seen"] = PairColumn(PairTable.of(slates.users, slates.items, history), None)
+            pairs["seen"] = PairColumn(PairTable.of(users, items, history), None)
         for name, table, column in (
             ("prev_score", self.inputs.prev_scores, "score"),
-            ("baseline_rank", self._baseline_ranks(slates) if needs.reads("baseline_rank") else None, "rank"),
+            ("baseline_rank", self._baseline_ranks(users) if needs.reads("baseline_rank") else None, "rank"),
         ):
             if table is not None and needs.reads(name):
-                pairs[name] = PairColumn(PairTable.of(slates.users, slates.items, table), table.columns[column])
+                pairs[name] = PairColumn(PairTable.of(users, items, table), table.columns[column])
         seen = pairs["seen"].pairs if "seen" in pairs and scores.mask_history else None
         beside = {name: column for name, column in pairs.items() if needs.reads(name)}
-        common = Beside(slates, rows, seen, beside)
+        common = Beside(users, items, rows, seen, beside)
         if scores.per_user is not None:
             return CandidateRows(scores, common, scores.per_user)
-        codes = scores.columns.positions_in(slates.items).astype(np.int32)
+        codes = scores.columns.positions_in(items).astype(np.int32)
         if scores.candidates is not None:
             return CandidateRows(scores, common, scores.candidates, codes)
         return SparseRows(scores, common, codes) if scores.is_sparse else DenseRows(scores, common, codes)
 
-    def _baseline_ranks(self, slates: Slates) -> Rows | None:
-        return None if self.inputs.baseline is None else ranks_of(slates.users, self.inputs.baseline)
+    def _baseline_ranks(self, users: Ids) -> Rows | None:
+        return None if self.inputs.baseline is None else ranks_of(users, self.inputs.baseline)

@@ -81,17 +81,11 @@ class Slates:
     def __len__(self) -> int:
         return len(self.users)
 
-    def take(self, users: npt.NDArray[np.int64]) -> Slates:
-        """Some of the users, in the order given; all of them, in order, is the same Slates."""
-        if len(users) == len(self) and bool((np.diff(users) == 1).all()):
-            return self
+    def of_users(self, users: npt.NDArray[np.int64], shown: ShownRows) -> Slates:
+        """Some of the users, in the order given, with what they were shown."""
         columns = {name: column[users] for name, column in self.user_columns.items()}
         return replace(
-            self,
-            users=self.users.take(users),
-            shown=self.shown.take(users),
-            relevant=self.relevant.take(users),
-            user_columns=columns,
+            self, users=self.users.take(users), shown=shown, relevant=self.relevant.take(users), user_columns=columns
         )
 
 

@@ -61,4 +61,3 @@ class Census(Metric):
 
     def compute(self, state: Any) -> Result:
         return Result(None, notes=dict(state.values))
-

@@ -197,9 +197,7 @@ class Report(Mapping[str, float]):
         raise UnknownMetricError(f"the report has no {name!r}", hint=f"it has {', '.join(self.results)}")
 
 
-def report_of(
-    asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
-) -> Report:
+def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = "") -> Report:
     """A Report of what was asked for; warns of repeated rows; refuses to report on nobody."""
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:

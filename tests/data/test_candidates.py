@@ -142,7 +142,9 @@ def forms(chosen: Candidates, catalogue: list[str]) -> dict[str, Scores]:
     width = max(map(len, lists.values()))
     grid = [[*lists[user], *[None] * (width - len(lists[user]))] for user in users]
     # Scores of padding are the highest, so that padding would win if it were read.
-    values = np.array([[99.0 if item is None else score_of(user, item) for item in row] for user, row in zip(users, grid)])
+    values = np.array(
+        [[99.0 if item is None else score_of(user, item) for item in row] for user, row in zip(users, grid)]
+    )
     full = np.array([[score_of(user, item) for item in catalogue] for user in users])
 
     def predict(who, items):
@@ -172,7 +174,9 @@ def test_only_candidates_are_ranked_and_grades_survive(form, batch_size):
 def test_the_area_counts_candidates_alone():
     relevance, history, catalogue = world()
     chosen = sample_candidates(relevance, history, catalogue, negatives=11, seed=2)
-    report = bridgeval.evaluate(forms(chosen, catalogue)["a column for each candidate"], relevance, "GAUC", history=history)
+    report = bridgeval.evaluate(
+        forms(chosen, catalogue)["a column for each candidate"], relevance, "GAUC", history=history
+    )
     areas = []
     for user, gains in relevance.items():
         misses = [item for item in chosen.to_dict()[user] if item not in gains]

@@ -38,7 +38,9 @@ class World:
                 self.values[row, column] = -math.inf
             self.history[user] = rng.sample(self.items, rng.choice([0, 1, 6, 20]))
             if row % 5:
-                self.relevance[user] = {item: rng.choice([0, 1, 1, 3]) for item in rng.sample(self.items, rng.choice([1, 2, 7]))}
+                self.relevance[user] = {
+                    item: rng.choice([0, 1, 1, 3]) for item in rng.sample(self.items, rng.choice([1, 2, 7]))
+                }
         self.values[3] = -math.inf
 
     def shown(self, mask_history: bool = True) -> dict:
@@ -224,7 +226,7 @@ def test_a_function_is_asked_for_each_user_once_however_many_metrics():
 
     users = list(range(100, 225))
     relevance = {user: [user % 50] for user in users[::2]}
-    metrics = [*METRICS, "nDCG(ties=\"given\")@5", "Recall(masked=\"keep\")@7"]
+    metrics = [*METRICS, 'nDCG(ties="given")@5', 'Recall(masked="keep")@7']
     bridgeval.evaluate(Scores(predict, users=users, items=range(50)), relevance, metrics, batch_size=16, per_user=True)
     assert sorted(asked) == users
 
@@ -249,9 +251,7 @@ def test_users_without_a_row_of_scores_were_shown_nothing():
 def test_equal_scores_go_by_item_id_descending_whatever_the_order_of_columns():
     values = np.zeros((1, 6))
     items = ["c", "a", "f", "b", "e", "d"]
-    ranks = {
-        item: bridgeval.evaluate(Scores(values, items=items), {0: [item]}, "MRR@6")["MRR@6"] for item in items
-    }
+    ranks = {item: bridgeval.evaluate(Scores(values, items=items), {0: [item]}, "MRR@6")["MRR@6"] for item in items}
     assert ranks == pytest.approx({"f": 1, "e": 1 / 2, "d": 1 / 3, "c": 1 / 4, "b": 1 / 5, "a": 1 / 6})
     # At a cut inside the tie the same items stay.
     hits = [bridgeval.evaluate(Scores(values, items=items), {0: [item]}, "Recall@2")["Recall@2"] for item in "abcdef"]
@@ -268,13 +268,10 @@ def test_the_best_places_are_those_of_a_full_sort(ties, masked, depth):
     codes = rng.permutation(12).astype(np.int32)
     matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 12, torch.device("cpu")), (0, 60), masked=1)
     ranked = matrix.ranked_by(Ranking(ties=ties, masked=masked), depth)
+    among_equals = {"item_descending": -codes, "item_ascending": codes, "given": np.arange(12)}[ties]
     for row in range(60):
-        key = {
-            "item_descending": lambda c: (-scores[row, c], -codes[c]),
-            "item_ascending": lambda c: (-scores[row, c], codes[c]),
-            "given": lambda c: (-scores[row, c], c),
-        }[ties]
-        columns = [c for c in sorted(range(12), key=key) if masked == "keep" or scores[row, c] != -np.inf][:depth]
+        order = np.lexsort((among_equals, -scores[row]))
+        columns = [c for c in order if masked == "keep" or scores[row, c] != -np.inf][:depth]
         assert ranked.items[row][ranked.valid[row]].tolist() == codes[columns].tolist()
 
 
@@ -333,7 +330,7 @@ def test_pair_columns_of_a_matrix_are_those_of_lists():
     extras = {
         "history": world.history,
         "prev_scores": {user: {item: len(user + item) * 0.1 for item in world.items[::2]} for user in world.users},
-        "baseline": {user: world.items[:7] for user in world.users[::2]},
+        "baseline": dict.fromkeys(world.users[::2], world.items[:7]),
     }
     metrics = [SumOf(20, name) for name in ("seen", "prev_score", "baseline_rank")]
     metrics = [bridgeval.engine.metric.replace(m, label=f"own:{m.column}") for m in metrics]
@@ -362,7 +359,11 @@ def test_nan_and_plus_infinity_are_refused_with_the_user(bad):
         (lambda: Scores(lambda users: users), BadParameterError, "items of a function"),
         (lambda: Scores(np.zeros((2, 3)), items=["a", "b"]).columns, MisalignedError, "3 columns and 2 items"),
         (lambda: Scores(np.zeros((2, 2)), items=["a", "a"]).columns, InputError, "repeat"),
-        (lambda: bridgeval.evaluate(Scores(np.zeros((2, 2)), users=[1]), {1: [0]}), MisalignedError, "2 rows and 1 users"),
+        (
+            lambda: bridgeval.evaluate(Scores(np.zeros((2, 2)), users=[1]), {1: [0]}),
+            MisalignedError,
+            "2 rows and 1 users",
+        ),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(make, error, message):

@@ -82,7 +82,5 @@ def test_rating_metrics_need_scores():
 
 
 def test_per_user_rating_error():
-    report = bridgeval.evaluate(
-        {1: {"a": 3.0}, 2: {"a": 1.0}}, {1: {"a": 5.0}, 2: {"a": 1.5}}, ["RMSE"], per_user=True
-    )
+    report = bridgeval.evaluate({1: {"a": 3.0}, 2: {"a": 1.0}}, {1: {"a": 5.0}, 2: {"a": 1.5}}, ["RMSE"], per_user=True)
     assert report.per_user("RMSE")["value"].tolist() == [2.0, 0.5]

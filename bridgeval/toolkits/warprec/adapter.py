@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -18,7 +17,13 @@ from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric, UserMetric, check_cutoff, literal
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
-from bridgeval.toolkits.warprec.bases import BaseMetric, MetricBlock, RatingMetric, UserAverageTopKMetric, metric_registry
+from bridgeval.toolkits.warprec.bases import (
+    BaseMetric,
+    MetricBlock,
+    RatingMetric,
+    UserAverageTopKMetric,
+    metric_registry,
+)
 from bridgeval.toolkits.warprec.states import AuthorState, Axis, Part
 from bridgeval.toolkits.warprec.tensors import Rows, item_space, rows_of
 
@@ -56,10 +61,13 @@ def metric(which: type[BaseMetric] | str, k: int | None = None, **parameters: An
     wanted = _constructor(author)
     unknown = [name for name in parameters if name not in wanted and "**" not in wanted]
     if unknown:
-        raise BadParameterError(f"{author.__name__} has no parameter {unknown[0]!r}", hint=f"it has {', '.join(wanted)}")
+        raise BadParameterError(
+            f"{author.__name__} has no parameter {unknown[0]!r}", hint=f"it has {', '.join(wanted)}"
+        )
     if ("k" in wanted) != (k is not None):
         raise BadParameterError(
-            f"{author.__name__} {'needs a' if k is None else 'takes no'} cutoff", hint=f"metric({author.__name__}, k=10)"
+            f"{author.__name__} {'needs a' if k is None else 'takes no'} cutoff",
+            hint=f"metric({author.__name__}, k=10)",
         )
     missing = [
         name
@@ -81,7 +89,6 @@ def _gives_user_values(author: type[BaseMetric]) -> bool:
     return author.compute in own
 
 
-@cache
 def _constructor(author: type[BaseMetric]) -> dict[str, bool]:
     """The constructor's arguments -> whether they must be given; `**` where it takes any."""
     arguments: dict[str, bool] = {}
@@ -90,7 +97,7 @@ def _constructor(author: type[BaseMetric]) -> dict[str, bool]:
             break
         if "__init__" not in parent.__dict__:
             continue
-        found = list(inspect.signature(parent.__init__).parameters.values())[1:]
+        found = list(inspect.signature(vars(parent)["__init__"]).parameters.values())[1:]
         for argument in found:
             if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
                 continue
@@ -100,7 +107,6 @@ def _constructor(author: type[BaseMetric]) -> dict[str, bool]:
     return {name: needed for name, needed in arguments.items() if name != "dist_sync_on_step"} | {"**": False}
 
 
-@cache
 def _dense(author: type[BaseMetric]) -> frozenset[str]:
     """The tensors over all items to make: those declared, and those that the author's code names."""
     declared = {which.value for which in author._REQUIRED_COMPONENTS}
@@ -167,7 +173,9 @@ class Adapted:
         cutoff = {} if self.k is None else {"k": self.k}
         padded = {
             # An extra row for "no item", as in WarpRec's lookups; popularity has none there.
-            name: value if name in ("item_interactions", "user_cluster") else torch.cat([value, torch.zeros_like(value[:1])])
+            name: value
+            if name in ("item_interactions", "user_cluster")
+            else torch.cat([value, torch.zeros_like(value[:1])])
             for name, value in given.items()
         }
         with _named(self.author, "__init__"):
@@ -256,7 +264,9 @@ class ByState(Adapted, Metric):
             name: Part(name, self._wanted[name][1], "max", torch.zeros(1), value.cpu(), len(rows))
             for name, value in given.items()
         }
-        return AuthorState((blocks.batch.slates.users.slice(start, start + len(rows)),), item_space(blocks).ids, parts, kept)
+        return AuthorState(
+            (blocks.batch.slates.users.slice(start, start + len(rows)),), item_space(blocks).ids, parts, kept
+        )
 
     def _axes(self, users: int, items: int, given: Mapping[str, Tensor]) -> dict[str, Axis]:
         """Which states have a row for each user or item: those that grow when an instance is made for more of them."""
@@ -306,6 +316,3 @@ def _users(value: Any, users: int) -> int | None:
     """How many users a per-user tensor has values for."""
     by_user = isinstance(value, Tensor) and value.ndim == 1 and len(value) == users
     return int((~value.isnan()).sum()) if by_user else None
-
-
-__all__ = ["MetricBlock", "metric"]

@@ -202,7 +202,9 @@ class UserAverageTopKMetric(TopKMetric):
             top_k_rel: `[B, k]` binary relevance of the first k places.
             kwargs: all blocks by keyword.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define compute_scores(preds, target, top_k_rel, **kwargs)")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define compute_scores(preds, target, top_k_rel, **kwargs)"
+        )
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         target, users, top_k_rel = self.unpack_inputs(preds, **kwargs)
@@ -270,7 +272,9 @@ class MetricRegistry:
             taken = self._classes.get(key)
             if taken is not None and (taken.__module__, taken.__qualname__) != (metric.__module__, metric.__qualname__):
                 raise DuplicateNameError(
-                    f"a metric {name or metric.__name__!r} is registered already", f"{taken.__module__}", "choose another name"
+                    f"a metric {name or metric.__name__!r} is registered already",
+                    f"{taken.__module__}",
+                    "choose another name",
                 )
             self._classes[key] = metric
             return metric

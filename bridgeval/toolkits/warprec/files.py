@@ -83,7 +83,9 @@ def read_split(path: str | os.PathLike[str]) -> pa.Table:
     """A file of `split/` (text or Parquet) with all its columns, the ids as strings."""
     table = _table(path)
     if table.column_names[0] == "0":
-        table = table.rename_columns(["user_id", "item_id", "rating", *map(str, range(3, table.num_columns))][: table.num_columns])
+        table = table.rename_columns(
+            ["user_id", "item_id", "rating", *map(str, range(3, table.num_columns))][: table.num_columns]
+        )
     parts = columns_for("relevance", table.column_names)
     for part in ("user", "item"):
         at = table.column_names.index(parts[part])
@@ -105,9 +107,7 @@ def read_per_user(path: str | os.PathLike[str]) -> PerUserValues:
         )
     table = _table(path)
     users = Ids.of(table.column(0), "user id")
-    values = {
-        metric: UserTable(users, _numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]
-    }
+    values = {metric: UserTable(users, _numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]}
     return PerUserValues(name["model"], int(name["k"]), values)
 
 

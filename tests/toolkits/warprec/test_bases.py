@@ -6,7 +6,7 @@ import math
 import pickle
 import random
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ class GuidePrecision(UserAverageTopKMetric):
 
 # The second: the same, declaring the blocks it reads.
 class DeclaredPrecision(GuidePrecision):
-    _REQUIRED_COMPONENTS: set[MetricBlock] = {
+    _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = {
         MetricBlock.BINARY_RELEVANCE,
         MetricBlock.VALID_USERS,
         MetricBlock.TOP_K_BINARY_RELEVANCE,
@@ -53,7 +53,7 @@ class DeclaredPrecision(GuidePrecision):
 # The third: states of its own, updated from blocks.
 @metric_registry.register("BlockPrecision")
 class BlockPrecision(TopKMetric):
-    _REQUIRED_COMPONENTS: set[MetricBlock] = {
+    _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = {
         MetricBlock.BINARY_RELEVANCE,
         MetricBlock.VALID_USERS,
         MetricBlock.TOP_K_BINARY_RELEVANCE,
@@ -67,9 +67,7 @@ class BlockPrecision(TopKMetric):
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         target: Tensor = kwargs.get("binary_relevance", torch.zeros_like(preds))
         users = kwargs.get("valid_users", self.valid_users(target))
-        top_k_rel: Tensor = kwargs.get(
-            f"top_{self.k}_binary_relevance", self.top_k_relevance(preds, target, self.k)
-        )
+        top_k_rel: Tensor = kwargs.get(f"top_{self.k}_binary_relevance", self.top_k_relevance(preds, target, self.k))
         batch_scores = top_k_rel.sum(dim=1) / self.k
         self.hits.index_add_(0, user_indices, batch_scores * users)
         self.users.index_add_(0, user_indices, users)
@@ -81,9 +79,14 @@ class BlockPrecision(TopKMetric):
 def world(seed: int = 0, users: int = 30, items: int = 25):
     rng = random.Random(seed)
     names = [f"i{n:02d}" for n in range(items)]
-    shown = {f"u{u:02d}": {i: round(rng.random(), 1) for i in rng.sample(names, rng.choice([2, 9, 20]))} for u in range(users)}
+    shown = {
+        f"u{u:02d}": {i: round(rng.random(), 1) for i in rng.sample(names, rng.choice([2, 9, 20]))}
+        for u in range(users)
+    }
     relevance = {
-        f"u{u:02d}": {i: rng.choice([1, 1, 2, 4]) for i in rng.sample(names, rng.choice([1, 4]))} for u in range(users) if u % 6
+        f"u{u:02d}": {i: rng.choice([1, 1, 2, 4]) for i in rng.sample(names, rng.choice([1, 4]))}
+        for u in range(users)
+        if u % 6
     }
     return shown, relevance, names
 
@@ -105,7 +108,9 @@ def test_the_fragments_of_the_guide_give_precision(author, from_matrix, batch_si
 
 
 def test_a_ranked_list_without_scores_will_do():
-    report = bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, [metric(a, k=2) for a in (GuidePrecision, BlockPrecision)])
+    report = bridgeval.evaluate(
+        {1: ["a", "b", "c"]}, {1: ["b"]}, [metric(a, k=2) for a in (GuidePrecision, BlockPrecision)]
+    )
     assert list(report.values.values()) == [0.5, 0.5]
 
 
@@ -113,15 +118,15 @@ def test_a_metric_by_user_is_summarised_kept_and_combined():
     shown, relevance, _ = world()
     own = metric(GuidePrecision, k=5)
     report = bridgeval.evaluate(shown, relevance, [own, bridgeval.metrics.F1(5, metric_1=own), "F1@5"], per_user=True)
-    assert report["F1(metric_1=\"custom:GuidePrecision\")@5"] == pytest.approx(report["F1@5"], rel=1e-7)
+    assert report['F1(metric_1="custom:GuidePrecision")@5'] == pytest.approx(report["F1@5"], rel=1e-7)
     assert report.per_user("GuidePrecision@5")["user"].tolist() == sorted(relevance)
 
 
 class Everything(TopKMetric):
     """Keeps every block it is given."""
 
-    _REQUIRED_COMPONENTS = set(MetricBlock)
-    seen: dict[str, Any] = {}
+    _REQUIRED_COMPONENTS: ClassVar = set(MetricBlock)
+    seen: ClassVar[dict[str, Any]] = {}
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         Everything.seen = {"preds": preds, "user_indices": user_indices, **kwargs}
@@ -154,8 +159,8 @@ def test_all_seven_blocks_hold_what_their_names_say(from_matrix):
 
 def test_tensors_over_all_items_are_made_only_when_asked_for():
     class Lean(TopKMetric):
-        _REQUIRED_COMPONENTS = {MetricBlock.TOP_K_INDICES}
-        keys: set[str] = set()
+        _REQUIRED_COMPONENTS: ClassVar = {MetricBlock.TOP_K_INDICES}
+        keys: ClassVar[set[str]] = set()
 
         def update(self, preds, user_indices, **kwargs):
             Lean.keys = set(kwargs)
@@ -179,7 +184,9 @@ def test_a_missing_block_is_an_error():
     with pytest.raises(NeedError, match="GuidePrecision needs the block BINARY_RELEVANCE"):
         instance.update(torch.zeros(1, 3), torch.tensor([0]))
     with pytest.raises(NeedError, match="must pass top_2_binary_relevance="):
-        instance.update(torch.zeros(1, 3), torch.tensor([0]), binary_relevance=torch.zeros(1, 3), valid_users=torch.ones(1))
+        instance.update(
+            torch.zeros(1, 3), torch.tensor([0]), binary_relevance=torch.zeros(1, 3), valid_users=torch.ones(1)
+        )
 
 
 class AbsoluteError(RatingMetric):
@@ -189,8 +196,8 @@ class AbsoluteError(RatingMetric):
 
 def test_a_rating_metric_reads_scored_items_alone():
     shown, relevance, names = world(3)
-    report = bridgeval.evaluate(matrix_of(shown, names), relevance, [metric(AbsoluteError), "MAE(average=\"users\")"])
-    assert report["AbsoluteError"] == pytest.approx(report["MAE(average=\"users\")"], rel=1e-6)
+    report = bridgeval.evaluate(matrix_of(shown, names), relevance, [metric(AbsoluteError), 'MAE(average="users")'])
+    assert report["AbsoluteError"] == pytest.approx(report['MAE(average="users")'], rel=1e-6)
 
 
 def added(both: Tensor) -> Tensor:
@@ -200,9 +207,11 @@ def added(both: Tensor) -> Tensor:
 class Shares(TopKMetric):
     """One state for every kind of merging: by item, by user, sum, mean, max, min, cat, and a function."""
 
-    _REQUIRED_COMPONENTS = {MetricBlock.TOP_K_INDICES}
+    _REQUIRED_COMPONENTS: ClassVar = {MetricBlock.TOP_K_INDICES}
 
-    def __init__(self, k: int, num_items: int, num_users: int, item_interactions: Tensor, weight: float = 1.0, **kwargs: Any):
+    def __init__(
+        self, k: int, num_items: int, num_users: int, item_interactions: Tensor, weight: float = 1.0, **kwargs: Any
+    ):
         super().__init__(k=k)
         self.num_items, self.num_users, self.weight = num_items, num_users, weight
         self.popularity = item_interactions

@@ -47,7 +47,9 @@ def test_recommendations_are_read_with_and_without_a_header(path, model, separat
 
 def test_the_order_of_the_file_is_the_ranking(tmp_path):
     path = tmp_path / "My_Model_01.02.2026_00-00-00.tsv"
-    path.write_bytes(b"user_id\titem_id\trating\r\n1\t007\t0.5\r\n1\t7\t0.5\r\n1\t8\t0.9\r\n2\tNA\t1e-3\r\n2\t9\t-inf\r\n")
+    path.write_bytes(
+        b"user_id\titem_id\trating\r\n1\t007\t0.5\r\n1\t7\t0.5\r\n1\t8\t0.9\r\n2\tNA\t1e-3\r\n2\t9\t-inf\r\n"
+    )
     read = read_recommendations(path)
     assert read.model == "My_Model"
     assert read.rows.items.tolist() == ["007", "7", "8", "NA"]
@@ -57,17 +59,23 @@ def test_the_order_of_the_file_is_the_ranking(tmp_path):
 
 
 def known_test_rows():
-    """The test rows without users and items that the train set lacks, which WarpRec does not evaluate."""
+    """The test rows as WarpRec evaluates them: no ids that the train set lacks, repeated ratings added up."""
     train = read_split(TRAIN).to_pandas()
     test = read_split(TEST).to_pandas()
-    return test[test.user_id.isin(train.user_id) & test.item_id.isin(train.item_id)]
+    known = test[test.user_id.isin(train.user_id) & test.item_id.isin(train.item_id)]
+    return known.groupby(["user_id", "item_id"], as_index=False)["rating"].sum()
 
 
 def test_the_numbers_of_warprec_come_out_of_its_own_files():
     theirs = read_per_user(WRITTEN / "evaluation" / f"ModelA_k_10_per_user_{TIME}.tsv")
     assert (theirs.model, theirs.k) == ("ModelA", 10)
     report = bridgeval.evaluate(
-        MODEL_A, known_test_rows(), ["Precision@10", 'nDCG(gain="shifted")@10', "MAP@10"], history=TRAIN, loader="warprec", per_user=True
+        MODEL_A,
+        known_test_rows(),
+        ["Precision@10", 'nDCG(gain="shifted")@10', "MAP@10"],
+        history=TRAIN,
+        loader="warprec",
+        per_user=True,
     )
     for ours, name in (("Precision@10", "Precision"), ('nDCG(gain="shifted")@10', "nDCG"), ("MAP@10", "MAP")):
         table = theirs.values[name].to_dict()
@@ -79,7 +87,11 @@ def test_the_numbers_of_warprec_come_out_of_its_own_files():
 def test_empty_cells_of_per_user_values_are_not_a_number():
     values = read_per_user(WRITTEN / "evaluation" / f"ModelA_k_5_per_user_{TIME}.tsv").values
     assert set(values) == {"Precision", "nDCG", "MAP", "F1"}
-    empty = [line.split("\t")[0] for line in (WRITTEN / "evaluation" / f"ModelA_k_5_per_user_{TIME}.tsv").read_text().splitlines() if "\t\t" in line]
+    empty = [
+        line.split("\t")[0]
+        for line in (WRITTEN / "evaluation" / f"ModelA_k_5_per_user_{TIME}.tsv").read_text().splitlines()
+        if "\t\t" in line
+    ]
     undefined = [user for user, value in values["nDCG"].to_dict().items() if math.isnan(value)]
     assert empty == undefined
     assert undefined
@@ -104,7 +116,11 @@ def test_integer_ids_in_a_frame_do_not_match_the_strings_of_a_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"user_id\titem_id\trating\r\n", "holds no recommendations"), (b"u\ti\t1.0\nu\tj\tx\n", "not a number"), (b"", "empty")],
+    [
+        (b"user_id\titem_id\trating\r\n", "holds no recommendations"),
+        (b"u\ti\t1.0\nu\tj\tx\n", "not a number"),
+        (b"", "empty"),
+    ],
 )
 def test_files_that_hold_no_lists_are_refused(tmp_path, content, message):
     path = tmp_path / "M_01.02.2026_00-00-00.tsv"
