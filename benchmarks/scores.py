@@ -110,8 +110,8 @@ def run(which: str, users: int, items: int, repeat: int) -> None:
         best = measured if best is None or used < best[0] else best
     used, wall, memory, bar = best
     print(
-        f"{which:4} {len(kept):3} specs: cpu {used:6.2f} s = {used / bar:4.1f} x topk ({bar:.2f} s)  wall {wall:6.2f} s  "
-        f"peak above input {memory:6.1f} MB = {memory / tensor:4.1f} x [B, N]"
+        f"{which:4} {len(kept):3} specs: cpu {used:6.2f} s = {used / bar:4.1f} x topk ({bar:.2f} s)  "
+        f"wall {wall:6.2f} s  peak above input {memory:6.1f} MB = {memory / tensor:4.1f} x [B, N]"
         + (f"  left out: {', '.join(left_out)}" if left_out else "")
     )
 

@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.hookspecs import hookimpl
+    from bridgeval.metrics.weights import NcisMetric
     from bridgeval.report import Report
     from bridgeval.spec import parse
 
@@ -35,6 +38,7 @@ _HOMES = {
     "Convention": "bridgeval.convention",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
+    "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
@@ -59,6 +63,7 @@ __all__ = [
     "Convention",
     "ListMetric",
     "Metric",
+    "NcisMetric",
     "Report",
     "Result",
     "RowMetric",
@@ -90,3 +95,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Face(ModuleType):
+    """Keeps `bridgeval.evaluate` the function: importing the module of that name would put itself in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value.evaluate if name == "evaluate" and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = _Face

@@ -164,11 +164,8 @@ def load_plugins(
             plugins.infos.append(PluginInfo(point.name, distribution, "switched off"))
             continue
         try:
-            manager.register(point.load(), name=point.name)
-            manager.check_pending()
+            _register(manager, point)
         except Exception as error:
-            if manager.has_plugin(point.name):
-                manager.unregister(name=point.name)
             problem = PluginFailedError(
                 f"plugin {point.name!r} of {distribution} could not be loaded",
                 repr(error),
@@ -179,6 +176,19 @@ def load_plugins(
             continue
         plugins.infos.append(PluginInfo(point.name, distribution))
     return plugins
+
+
+def _register(manager: pluggy.PluginManager, point: EntryPoint) -> None:
+    """Loads and registers a plugin; one that implements no such hook, or implements it wrongly, is not kept."""
+    if manager.has_plugin(point.name):
+        raise DuplicateNameError(f"another plugin is called {point.name!r}", hint="rename the entry point")
+    try:
+        manager.register(point.load(), name=point.name)
+        manager.check_pending()
+    except Exception:
+        if manager.has_plugin(point.name):
+            manager.unregister(name=point.name)
+        raise
 
 
 def installed_entry_points() -> list[tuple[str, EntryPoint]]:

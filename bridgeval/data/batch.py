@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, matches, ranked, sorted_rows
+from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, count_repeats, matches, ranked
 from bridgeval.data.standings import Standings, standings_in_lists
+from bridgeval.data.tensors import tensor_of
 
 if TYPE_CHECKING:
     from bridgeval.data.slates import Lists, Slates
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 1 << 20
+CELLS_PER_BATCH = 1 << 19
+FEWEST_CELLS = 1 << 16
 
 
 class Shown(Protocol):
@@ -36,19 +37,33 @@ class Shown(Protocol):
         complete: whether the cells are all the candidates there are, so that nothing is missing from a ranking.
     """
 
-    pad: int
-    ranked: bool
-    complete: bool
-    width: int
-    lengths: Tensor
-
     def __len__(self) -> int: ...
+
+    @property
+    def pad(self) -> int: ...
+
+    @property
+    def ranked(self) -> bool: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def lengths(self) -> Tensor: ...
 
     @property
     def items(self) -> Tensor: ...
 
     @property
     def valid(self) -> Tensor: ...
+
+    @property
+    def repeated(self) -> int:
+        """How many cells hold an item that stands further left in their row too."""
+        ...
 
     def has(self, name: str) -> bool:
         """Whether there is a pair column of this name."""
@@ -135,6 +150,11 @@ class Rectangle:
     def items(self) -> Tensor:
         return self._laid_out(self._source, self.pad)
 
+    @cached_property
+    def repeated(self) -> int:
+        """How many cells hold an item that stands further left in their row too."""
+        return count_repeats(self.items, self.pad)
+
     def has(self, name: str) -> bool:
         return name in self._columns
 
@@ -165,7 +185,7 @@ class Rectangle:
 
     def counts(self) -> dict[str, int]:
         """Rows, repeated rows, masked rows: what the Census notes."""
-        counts = {"shown rows": int(self.lengths.sum()), "repeated shown rows": self.repeated()}
+        counts = {"shown rows": int(self.lengths.sum()), "repeated shown rows": self.repeated}
         if self.has("score"):
             masked = (self.column("score") == float("-inf")) & self.valid
             if self.has("hidden"):
@@ -174,11 +194,6 @@ class Rectangle:
                 counts["seen rows"] = int(hidden.sum())
             counts["masked rows"] = int(masked.sum())
         return counts
-
-    def repeated(self) -> int:
-        """Rows whose (user, item) came before."""
-        items = sorted_rows(self.items)
-        return int(torch.count_nonzero((items[:, 1:] == items[:, :-1]) & (items[:, 1:] != self.pad)))
 
     @cached_property
     def _where(self) -> Tensor:
@@ -194,15 +209,6 @@ class Rectangle:
             return torch.full((len(self), self.width), fill, dtype=values.dtype, device=self.device)
         cells = values[self._where]
         return cells.masked_fill_(~self.valid, fill)
-
-
-def tensor_of(array: npt.NDArray[Any]) -> Tensor:
-    """A tensor that shares the memory of an array. Arrow's arrays are read-only; nothing here writes to them."""
-    if array.flags.writeable:
-        return torch.from_numpy(array)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(array)
 
 
 @dataclass(frozen=True)
@@ -229,13 +235,18 @@ class Batch:
         return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
 
 
-def batches(slates: Slates, device: torch.device, batch_size: int | None = None) -> Iterator[Batch]:
-    """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells."""
+def batches(slates: Slates, device: torch.device, batch_size: int | None = None, at_least: int = 1) -> Iterator[Batch]:
+    """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells.
+
+    Args:
+        at_least: how many batches to aim for where there is enough data to share out.
+    """
     start = 0
     widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
+    budget = min(CELLS_PER_BATCH, max(FEWEST_CELLS, int(widest.sum()) // at_least + 1))
     pad = len(slates.items)
     while start < len(slates):
-        stop = start + batch_size if batch_size else start + _fitting(widest[start:])
+        stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)
         stop = min(stop, len(slates))
         yield Batch(
             slates,
@@ -248,8 +259,8 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None)
         start = stop
 
 
-def _fitting(widths: npt.NDArray[np.int64]) -> int:
+def _fitting(widths: npt.NDArray[np.int64], budget: int) -> int:
     """How many of the first users make a rectangle within the budget; at least one."""
-    widths = widths[:CELLS_PER_BATCH]
-    cells = np.maximum.accumulate(np.maximum(widths, 1)) * np.arange(1, len(widths) + 1)
-    return max(1, int(np.searchsorted(cells, CELLS_PER_BATCH, side="right")))
+    widths = np.maximum(widths[: budget // max(int(widths[0]), 1) + 1], 1)
+    cells = np.maximum.accumulate(widths) * np.arange(1, len(widths) + 1)
+    return max(1, int(np.searchsorted(cells, budget, side="right")))

@@ -263,7 +263,7 @@ def _first(keys: Positions, users: Positions, wanted: npt.NDArray[np.int64], siz
 def _exactly(
     user: int, count: int, kept: Positions, met: Positions, weights: npt.NDArray[np.float64], rng: np.random.Generator
 ) -> Positions:
-    """For a user with few items left: the same draws by exponential clocks over all items (Efraimidis, Spirakis 2006)."""
+    """The same draws by exponential clocks over all items left (Efraimidis, Spirakis 2006): for users with few."""
     keys = user * len(weights) + np.arange(len(weights))
     left = keys[(weights > 0) & ~_in(keys, met) & ~np.isin(keys, kept)]
     clocks = rng.exponential(size=len(left)) / weights[left % len(weights)]

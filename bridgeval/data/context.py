@@ -54,11 +54,3 @@ class Context:
     users: Mapping[str, Table] = field(default_factory=dict)
     history_users: int = 0
     history_pairs: int = 0
-
-    @property
-    def offers(self) -> frozenset[str]:
-        """The names a metric's needs are checked against."""
-        names = {f"item {name}" for name in self.items} | {f"user {name}" for name in self.users}
-        if self.catalogue is not None:
-            names.add("catalogue")
-        return frozenset(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,14 @@ def table_at(path: str) -> pa.Table:
     return _read(path, lambda: pa.concat_tables([_text_table(file) for file in files]))
 
 
+def schema_at(path: str) -> pa.Schema:
+    """The columns of what `table_at` would give, from the first file's header alone."""
+    file = files_at(path)[0]
+    if _is_parquet(file):
+        return _read(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+    return _read(path, lambda: pa_csv.open_csv(file, parse_options=_parse_options(file)).schema)
+
+
 def files_at(path: str) -> list[str]:
     """The files that a path or a glob stands for; an error where there is none."""
     if has_magic(path) and not os.path.exists(path):
@@ -50,14 +59,18 @@ def _is_parquet(file: str) -> bool:
 
 
 def _text_table(file: str) -> pa.Table:
-    """A table with a header; the separator is the tab where the header has one, else the comma."""
+    return pa_csv.read_csv(file, parse_options=_parse_options(file))
+
+
+def _parse_options(file: str) -> pa_csv.ParseOptions:
+    """The separator is the tab where the header has one, else the comma, else the semicolon."""
     with pa.input_stream(file, compression="detect") as opened:
         header = opened.read(1 << 16).split(b"\n", 1)[0]
     separator = "\t" if b"\t" in header else ";" if b";" in header and b"," not in header else ","
-    return pa_csv.read_csv(file, parse_options=pa_csv.ParseOptions(delimiter=separator))
+    return pa_csv.ParseOptions(delimiter=separator)
 
 
-def _read(path: str, read: Any) -> pa.Table:
+def _read(path: str, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bridgeval.data.tensors import looked_up
 from bridgeval.errors import BadValueError, MisalignedError
 
 Codes = npt.NDArray[np.int32]
@@ -26,7 +27,7 @@ class Ids:
     """A column of ids.
 
     Attributes:
-        values: `int64` numpy array, or Arrow `large_string` array.
+        values: `int64` numpy array, or Arrow array of `large_string`, which may be dictionary-coded.
 
     >>> Ids.of(["b", "a"]).tolist()
     ['b', 'a']
@@ -56,7 +57,7 @@ class Ids:
             )
         kind = array.type
         if pa.types.is_dictionary(kind):
-            return Ids.of(array.dictionary_decode(), what)
+            return _of_dictionary(array, what)
         if pa.types.is_integer(kind):
             return Ids(_as_int64(array, what))
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -92,14 +93,17 @@ class Ids:
 
     def tolist(self) -> list[Any]:
         """The ids as Python ints or strings, as they came."""
-        return self.values.tolist() if self.is_integer else self.values.to_pylist()
+        return self.values.tolist() if self.is_integer else self.to_arrow().to_pylist()
 
     def to_arrow(self) -> pa.Array:
-        return pa.array(self.values) if self.is_integer else self.values
+        """`int64` or `large_string`."""
+        if self.is_integer:
+            return pa.array(self.values)
+        return self.values.dictionary_decode() if _is_coded(self.values) else self.values
 
     def to_numpy(self) -> npt.NDArray[Any]:
         """`int64`, or an array of Python strings."""
-        return self.values if self.is_integer else self.values.to_numpy(zero_copy_only=False)
+        return self.values if self.is_integer else self.to_arrow().to_numpy(zero_copy_only=False)
 
     def positions_in(self, vocabulary: Ids) -> npt.NDArray[np.int64]:
         """Where each id stands in a sorted vocabulary without repeats; -1 where it does not.
@@ -112,8 +116,11 @@ class Ids:
         same_kind(vocabulary, self, "ids")
         if self.is_integer:
             return vocabulary._searcher(self.values)
-        found = pc.index_in(self.values, value_set=vocabulary.values)
-        return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        coded = _is_coded(self.values)
+        wanted = self.values.dictionary if coded else self.values
+        found = pc.index_in(wanted, value_set=vocabulary.to_arrow()).fill_null(-1)
+        positions = found.to_numpy(zero_copy_only=False).astype(np.int64)
+        return positions[self.values.indices.to_numpy(zero_copy_only=False)] if coded else positions
 
     @cached_property
     def _span(self) -> tuple[int, int]:
@@ -177,6 +184,27 @@ def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
+    in_order = [parts for column in columns if (parts := _encode_sorted(column)) is not None]
+    if len(in_order) == len(columns):
+        vocabulary, new_codes = _encode_unsorted([distinct for distinct, _ in in_order])
+        return vocabulary, [
+            codes if len(distinct) == len(vocabulary) else new[codes]
+            for new, (distinct, codes) in zip(new_codes, in_order, strict=True)
+        ]
+    return _encode_unsorted(columns)
+
+
+def _encode_sorted(column: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Codes] | None:
+    """Distinct values and codes of a column that comes in ascending order, by counting its steps; else None."""
+    steps = column[1:] != column[:-1]
+    if not bool((column[1:] >= column[:-1]).all()):
+        return None
+    codes = np.zeros(len(column), dtype=np.int32)
+    np.cumsum(steps, out=codes[1:])
+    return column[np.concatenate([[True], steps])] if len(column) else column, codes
+
+
+def _encode_unsorted(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
     filled = [c for c in columns if len(c)]
     low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
     rows = sum(map(len, filled))
@@ -188,13 +216,13 @@ def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, lis
             present[column] = True
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
-        return Ids(np.flatnonzero(present) + start), [code_of[c] for c in shifted]
+        return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
     vocabulary = distinct(np.concatenate(filled))
     return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
 
 
 def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[Codes]]:
-    coded = [c.dictionary_encode() for c in columns]
+    coded = [c if _is_coded(c) else c.dictionary_encode() for c in columns]
     distinct = pc.unique(pa.concat_arrays([c.dictionary for c in coded]))
     vocabulary = distinct.take(pc.sort_indices(distinct))
     codes = []
@@ -202,6 +230,19 @@ def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[C
         code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
         codes.append(code_of.astype(np.int32)[column.indices.to_numpy(zero_copy_only=False)])
     return Ids(vocabulary), codes
+
+
+def _is_coded(array: pa.Array) -> bool:
+    return pa.types.is_dictionary(array.type)
+
+
+def _of_dictionary(array: pa.DictionaryArray, what: str) -> Ids:
+    """Categories are taken as they are; only their distinct values are looked at."""
+    distinct = Ids.of(array.dictionary, what)
+    codes = array.indices.to_numpy(zero_copy_only=False)
+    if distinct.is_integer:
+        return distinct.take(codes)
+    return Ids(pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), distinct.values))
 
 
 def _as_arrow(column: Any, what: str) -> pa.Array:

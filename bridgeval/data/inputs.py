@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, cast
 
@@ -14,8 +14,8 @@ from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, distinct, encode
 from bridgeval.data.needs import Needs
 from bridgeval.data.pairs import PairTable
-from bridgeval.data.rows import Rows, rows_of
-from bridgeval.data.slates import Lists, Slates, lists_of, slates_of
+from bridgeval.data.rows import Rows, has_scores, rows_of
+from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
 
@@ -26,7 +26,7 @@ class Inputs:
     Attributes:
         history: training interactions.
         baseline: another system's lists.
-        prev_scores: scores of the previous policy, by (user, item) or by item.
+        prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
         users: who counts under users="given".
         more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
     """
@@ -75,16 +75,7 @@ class Inputs:
 
     @property
     def offers(self) -> frozenset[str]:
-        given = {
-            "score": "score" in self.recommendations.columns or None,
-            "prev_score": self.prev_scores,
-            "seen": self.history,
-            "baseline_rank": self.baseline,
-            "users of the history": self.history,
-            "users of the baseline": self.baseline,
-            "users given": self.users,
-        }
-        return self.context.offers | {name for name, value in given.items() if value is not None}
+        return offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
 
     @cached_property
     def context(self) -> Context:
@@ -112,7 +103,8 @@ class Inputs:
             shown = shown.with_columns(seen=_found(slates, shown, self.history))
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
-            shown = shown.with_columns(prev_score=_values(slates, shown, self.prev_scores, "score"))
+            best = highest_first(self.prev_scores)
+            shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
         if needs.reads("baseline_rank") and self.baseline is not None:
             ranks = ranks_of(slates.users, self.baseline)
             shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
@@ -128,6 +120,25 @@ class Inputs:
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
         return extra
+
+
+# Argument -> the needs that it answers.
+ANSWERS = {
+    "history": ("seen", "item popularity", "catalogue", "users of the history"),
+    "baseline": ("baseline_rank", "users of the baseline"),
+    "prev_scores": ("prev_score",),
+    "catalogue": ("catalogue",),
+    "item_groups": ("item groups",),
+    "user_groups": ("user groups",),
+    "item_features": ("item features",),
+    "users": ("users given",),
+}
+
+
+def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+    """The needs that these arguments answer, told without reading any of them."""
+    offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 
 def _users(rows: Rows) -> Ids:
@@ -147,6 +158,14 @@ def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArra
     """A column of `rows` beside the pairs of `lists`; NaN where there is no such pair."""
     pairs = PairTable.of(slates.users, slates.items, rows)
     return pairs.values(rows.columns[column], lists.row_users, lists.items)
+
+
+def highest_first(rows: Rows) -> Rows:
+    """Checked rows by score descending, so that the first of a repeated pair is the best."""
+    check_scores(rows)
+    order = np.argsort(-rows.columns["score"], kind="stable")
+    users = None if rows.users is None else rows.users.take(order)
+    return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
 def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:

@@ -6,7 +6,7 @@ only rows in which scores tie are put in order again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.pairs import PairTable, Positions
-from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties
+from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties, ranked_by_squashed
 from bridgeval.data.standings import Standings, counts_beside, rows_count
 
 MASKED = float("-inf")
@@ -102,45 +102,64 @@ class Matrix:
         scores: Tensor,
         columns: Columns,
         users: tuple[int, int],
-        masked: int = 0,
+        masked_in: Callable[[Tensor], int],
         seen: PairTable | None = None,
         beside: Mapping[str, PairColumn] | None = None,
     ) -> None:
         """Takes scores that others may hold too; masking works on a copy.
 
         Args:
-            scores: `[B, N]` floating, without NaN or +inf.
+            scores: `[B, N]` floating.
             columns: which item each column is.
             users: the first and the last + 1 of the users, as rows of `seen` and `beside`.
-            masked: how many scores are -inf.
+            masked_in: how many of the scores are -inf; raises where one is NaN or +inf.
             seen: the pairs to mask; None masks nothing.
             beside: further pair columns, made when asked for.
         """
         self.device = scores.device
         self.width = scores.shape[1]
         self.pad = len(columns.places) - 1
+        self.repeated = 0
+        self._given = scores
         self._columns = columns
         self._users = users
+        self._masked_in = masked_in
+        self._history = seen
         self._beside = beside or {}
-        self._masked = masked
         self._tops: dict[int, tuple[Tensor, Tensor]] = {}
-        self._seen = torch.zeros(len(scores), dtype=torch.int64, device=self.device)
-        self._scores = scores
-        if seen is not None:
-            self._mask(seen)
-        self.lengths = self.width - self._seen
-
-    def _mask(self, seen: PairTable) -> None:
-        rows, items, _ = seen.between(*self._users)
-        where, there = places_of(items, self._columns)
-        cells = torch.from_numpy(rows).to(self.device)[there], where[there]
-        if self._masked:
-            self._masked -= int((self._scores[cells] == MASKED).sum())
-        self._seen.index_add_(0, cells[0], torch.ones_like(cells[0]))
-        self._scores = _masked_copy(self._scores, *cells)
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self._given)
+
+    @cached_property
+    def _seen_cells(self) -> tuple[Tensor, Tensor]:
+        """Rows and columns of what was seen."""
+        if self._history is None:
+            nowhere = torch.zeros(0, dtype=torch.int64, device=self.device)
+            return nowhere, nowhere
+        rows, items, _ = self._history.between(*self._users)
+        where, there = places_of(items, self._columns)
+        return torch.from_numpy(rows).to(self.device)[there], where[there]
+
+    @cached_property
+    def _seen(self) -> Tensor:
+        """`[B]`: how many items of each user are masked because they were seen."""
+        return torch.bincount(self._seen_cells[0], minlength=len(self))
+
+    @cached_property
+    def _masked(self) -> int:
+        """How many cells the model masked, those apart that were seen too."""
+        masked = self._masked_in(self._given)
+        return masked - int((self._given[self._seen_cells] == MASKED).sum()) if masked else 0
+
+    @cached_property
+    def _scores(self) -> Tensor:
+        """`[B, N]`, -inf where seen: a copy, made by whoever works on the batch and not before."""
+        return _masked_copy(self._given, *self._seen_cells) if len(self._seen_cells[0]) else self._given
+
+    @property
+    def lengths(self) -> Tensor:
+        return self.width - self._seen
 
     @property
     def items(self) -> Tensor:
@@ -170,6 +189,8 @@ class Matrix:
 
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The best `depth` columns of each row (None: all). The columns give no order of their own: scores decide."""
+        if policy.order in ("sigmoid", "softmax"):
+            return ranked_by_squashed(self, policy).first(depth)
         limits = [limit for limit in (depth, policy.cut, self.width) if limit is not None]
         index = self._best(policy, min(limits))
         if policy.masked == "keep" or not self._any_masked:

@@ -6,7 +6,7 @@ can be asked for in one call and each gets its own lists from the same batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from bridgeval.data.batch import Rectangle
+    from bridgeval.data.batch import Rectangle, Shown
 
-Order = Literal["score", "given"]
+Order = Literal["score", "given", "sigmoid", "softmax"]
 Ties = Literal["item_descending", "item_ascending", "given"]
 Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
@@ -27,7 +27,9 @@ class Ranking:
     """How a list is ranked.
 
     Attributes:
-        order: by "score" descending, or as "given". Lists that come ranked always keep their order.
+        order: by "score" descending, or as "given". Lists that come ranked always keep their order. With "sigmoid"
+            and "softmax" rows are kept by score, then ordered by what these make of it in float64, where large
+            scores become equal.
         ties: what decides between equal scores.
         duplicates: of a repeated item the "best" place counts, or "all" of them do.
         masked: items scored -inf are dropped, or kept at the end.
@@ -74,7 +76,9 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
     index: Tensor | None = None
     valid = shown.valid
     scores = shown.column("score") if shown.has("score") else None
-    if scores is not None and policy.order == "score" and not shown.ranked:
+    if scores is not None and policy.order != "given" and not shown.ranked:
+        if policy.order != "score":
+            return ranked_by_squashed(shown, policy)
         index = _order(scores, shown, policy.ties)
     items = shown.items if index is None else shown.items.gather(1, index)
     keep = _kept(shown, scores, policy, index, items, valid)
@@ -84,6 +88,20 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
     return RankedLists(items, valid, index)
+
+
+def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
+    """Rows kept by score, ordered by what a sigmoid or softmax of these rows makes of it, then without repeats."""
+    rows = shown.ranked_by(replace(policy, order="score", duplicates="all"), None)
+    squashed = _squashed(rows.of(shown.column("score")).double(), rows.valid, policy.order)
+    index = sorted_index(squashed, rows.items, rows.valid, policy.ties)
+    items, valid = rows.items.gather(1, index), rows.valid.gather(1, index)
+    if policy.duplicates == "best" and shown.repeated:
+        repeated = repeats(items, shown.pad)
+        front = torch.argsort(~valid | repeated, dim=1, stable=True)
+        valid = (valid & ~repeated).gather(1, front)
+        index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
+    return RankedLists(items, valid, index if rows.index is None else rows.index.gather(1, index))
 
 
 def _kept(
@@ -105,11 +123,9 @@ def _kept(
     if policy.cut is not None and policy.cut < shown.width:
         base = valid if keep is None else keep
         keep = base & (base.cumsum(1) <= policy.cut)
-    if policy.duplicates == "best":
+    if policy.duplicates == "best" and shown.repeated:
         base = valid if keep is None else keep
-        repeated = repeats(items.masked_fill(~base, shown.pad), shown.pad)
-        if repeated is not None:
-            keep = base & ~repeated
+        keep = base & ~repeats(items.masked_fill(~base, shown.pad), shown.pad)
     return keep
 
 
@@ -127,25 +143,43 @@ def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
         in_order = falls | ((scores[:, 1:] == scores[:, :-1]) & right)
     if bool((in_order | ~both).all()):
         return None
+    return sorted_index(scores, shown.items, None if shown.uniform else shown.valid, ties)
+
+
+def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
+    """`[B, K]`: the index that sorts each row by score descending; cells that are not valid go last."""
     if ties == "given":
-        index = torch.arange(shown.width, device=scores.device).expand(scores.shape)
+        index = torch.arange(scores.shape[1], device=scores.device).expand(scores.shape)
     else:
-        index = torch.argsort(shown.items, dim=1, descending=ties == "item_descending", stable=True)
+        index = torch.argsort(items, dim=1, descending=ties == "item_descending", stable=True)
     index = index.gather(1, torch.argsort(scores.gather(1, index), dim=1, descending=True, stable=True))
-    if not shown.uniform:
-        index = index.gather(1, torch.argsort(~shown.valid.gather(1, index), dim=1, stable=True))
+    if valid is not None:
+        index = index.gather(1, torch.argsort(~valid.gather(1, index), dim=1, stable=True))
     return index
 
 
-def repeats(items: Tensor, pad: int) -> Tensor | None:
-    """`[B, K]`: cells whose item stands further left in its row too; None when there is no such cell.
+def _squashed(scores: Tensor, valid: Tensor, order: Order) -> Tensor:
+    """What the order is taken from; of a softmax that overflows only "infinite" and "finite" are left."""
+    if order == "sigmoid":
+        return 1 / (1 + torch.exp(-scores))
+    lowest = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True) if scores.shape[1] else scores
+    powers = torch.exp(scores - lowest).masked_fill(~valid, 0)
+    infinite = powers.isinf()
+    return torch.where(infinite.any(1, keepdim=True), infinite.double(), powers)
+
+
+def count_repeats(items: Tensor, pad: int) -> int:
+    """How many cells hold an item that stands further left in their row too."""
+    in_order = sorted_rows(items)
+    return int(torch.count_nonzero((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)))
+
+
+def repeats(items: Tensor, pad: int) -> Tensor:
+    """`[B, K]`: cells whose item stands further left in its row too.
 
     >>> repeats(torch.tensor([[5, 2, 5, 9, 9]], dtype=torch.int32), pad=9)
     tensor([[False, False,  True, False, False]])
     """
-    in_order = sorted_rows(items)
-    if not bool(((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)).any()):
-        return None
     in_order, where = torch.sort(items, dim=1, stable=True)
     again = torch.zeros_like(in_order, dtype=torch.bool)
     again[:, 1:] = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)
@@ -216,18 +250,16 @@ def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
             valid = valid & enough
             items = items.masked_fill(~valid, relevant.pad)
     best_first: Tensor | None = None
-    if policy.duplicates == "best" and repeats(items, relevant.pad) is not None:
+    if policy.duplicates == "best" and relevant.repeated:
         best_first = torch.argsort(gains, dim=1, descending=True, stable=True)
         items = items.gather(1, best_first)
     items, index = torch.sort(items, dim=1, stable=True)
     if best_first is not None:
         index = best_first.gather(1, index)
     valid = items != relevant.pad
-    if policy.duplicates != "all":
+    if policy.duplicates != "all" and relevant.repeated:
         again = torch.zeros_like(valid)
         again[:, 1:] = (items[:, 1:] == items[:, :-1]) & valid[:, 1:]
-        if bool(again.any()):
-            items = items.masked_fill(again, relevant.pad)
-            items, resorted = torch.sort(items, dim=1, stable=True)
-            index, valid = index.gather(1, resorted), items != relevant.pad
+        items, resorted = torch.sort(items.masked_fill(again, relevant.pad), dim=1, stable=True)
+        index, valid = index.gather(1, resorted), items != relevant.pad
     return RelevantLists(items, gains.gather(1, index).masked_fill(~valid, 0), valid, index)

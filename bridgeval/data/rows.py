@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -55,7 +55,7 @@ def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) ->
     """Rows of a frame or a mapping.
 
     Args:
-        value: anything with `__arrow_c_stream__`, or a mapping by user.
+        value: anything with `__arrow_c_stream__`, or a mapping by user; previous scores may be a mapping by item.
         role: what it is; decides which columns are looked for.
         columns: part -> column name, where the alias table is not enough.
 
@@ -111,33 +111,58 @@ def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
 
 
 def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
-    names = _column_names(frame)
-    if names is not None:
-        wanted = list(columns_for(role, names, columns).values())
-        frame = frame.select(wanted) if isinstance(frame, pa.Table) else frame[wanted]
+    names = column_names(frame)
+    if names is not None and hasattr(frame, "iloc"):
+        frame = frame[list(columns_for(role, names, columns).values())]
+    elif names is not None and hasattr(frame, "get_column"):
+        frame = frame.select(list(columns_for(role, names, columns).values()))
     return rows_of_table(as_table(frame), role, columns)
 
 
-def _column_names(frame: Any) -> list[str] | None:
+def column_names(frame: Any) -> list[str] | None:
     """The names without converting anything; None where only a conversion can tell."""
-    if isinstance(frame, pa.Table):
-        return list(frame.column_names)
-    names = getattr(frame, "columns", None)
-    if names is None or not hasattr(frame, "__getitem__") or not all(isinstance(n, str) for n in names):
-        return None
-    return list(names)
+    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    if names is None and hasattr(frame, "schema"):
+        names = getattr(frame.schema, "names", None)
+    return None if names is None or not all(isinstance(n, str) for n in names) else list(names)
 
 
 def as_table(frame: Any) -> pa.Table:
     """Any frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
-    if hasattr(frame, "dtypes") and hasattr(frame, "iloc"):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+    if hasattr(frame, "iloc"):
+        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
 
 
+def _pandas_column(series: Any) -> pa.Array:
+    """Plain numbers share their memory, NaN included; only other types are converted."""
+    plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
+    return pa.array(series.to_numpy()) if plain else pa.array(series, from_pandas=True)
+
+
+def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether recommendations bring scores, as far as can be told without reading them; True in doubt.
+
+    >>> has_scores({1: ["a", "b"]}), has_scores({1: [("a", 0.5)]})
+    (False, True)
+    """
+    if isinstance(value, Rows):
+        return "score" in value.columns
+    if isinstance(value, Mapping):
+        first = next((entry for entry in value.values() if isinstance(entry, Collection) and len(entry)), ())
+        if isinstance(first, Mapping) or getattr(first, "ndim", 1) == 2:
+            return True
+        return isinstance(next(iter(first), None), tuple | list)
+    names = column_names(value)
+    return names is None or "score" in columns_for("recommendations", names, columns)
+
+
 def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
+    if role == "prev_scores" and value and all(isinstance(score, int | float) for score in value.values()):
+        items, numbers = _split_pairs(list(value.items()), role)
+        return Rows(None, items, {"score": numbers})
     lists = [_as_list(entry, user, role) for user, entry in value.items()]
     lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
     flat = list(chain.from_iterable(lists))
@@ -148,7 +173,13 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
         items, numbers = _split_pairs(flat, role)
         return Rows(users, items, {number: numbers})
     items = Ids.of(flat, f"item id in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
-    return Rows(users, items, {}, ranked=shown)
+    if role == "prev_scores" and flat:
+        raise InputError(
+            "the prev_scores have no scores",
+            f"items alone, such as {flat[0]!r}",
+            "give {user: {item: score}}, {item: score}, or a frame with a column 'score'",
+        )
+    return Rows(users, items, {"score": np.zeros(0)} if role == "prev_scores" else {}, ranked=shown)
 
 
 def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.batch import Rectangle, Shown, tensor_of
+from bridgeval.data.batch import Rectangle, Shown
 from bridgeval.data.candidates import Candidates
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.matrix import MASKED, Columns, Matrix, PairColumn
 from bridgeval.data.pairs import PairTable, Positions
 from bridgeval.data.slates import Lists
 from bridgeval.data.standings import rows_count
+from bridgeval.data.tensors import tensor_of
 from bridgeval.errors import BadValueError, MisalignedError
 
 if TYPE_CHECKING:
@@ -146,8 +147,8 @@ class DenseRows(ScoredRows):
         values = self.scores.values(self._users(start, stop)) if self.scores.is_function else self._read(start, stop)
         scores = self._floating(values, start, stop, len(self.codes)).to(device)
         columns = Columns.of(self.codes, pad, device)
-        masked = self._masked(scores, start)
-        return Matrix(scores, columns, (start, stop), masked, self.beside.seen, self.beside.columns)
+        masked_in = partial(self._masked, start=start)
+        return Matrix(scores, columns, (start, stop), masked_in, self.beside.seen, self.beside.columns)
 
 
 @dataclass(frozen=True)

@@ -137,14 +137,14 @@ def order_by(codes: Codes) -> npt.NDArray[np.int64]:
 def check_scores(rows: Rows) -> None:
     """Raises when a score is NaN or +inf; -inf is allowed and means "not shown"."""
     scores = rows.columns.get("score")
-    if scores is not None:
+    if scores is not None and not np.isfinite(scores).all():
         _refuse(rows, scores, np.isnan(scores), "NaN score", "drop these rows, or use -inf for masked items")
         _refuse(rows, scores, np.isposinf(scores), "+inf score", "give finite scores")
 
 
 def check_gains(rows: Rows) -> None:
     gains = rows.columns.get("gain")
-    if gains is not None:
+    if gains is not None and not np.isfinite(gains).all():
         _refuse(rows, gains, ~np.isfinite(gains), "NaN or infinite gain", "give finite gains or drop these rows")
 
 

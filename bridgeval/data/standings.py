@@ -70,7 +70,7 @@ def counts_beside(
         scores: `[B, N]`.
         wanted: `[B, R]`.
         known: `[B, R]`: the wanted cells that count; others get 0.
-        precedence: of the scores, `[N]` or `[B, N]`, and of the wanted, `[B, R]`: decides ties, the higher stands above.
+        precedence: of the scores, `[N]` or `[B, N]`, and of the wanted, `[B, R]`: of equals the higher stands above.
 
     Returns:
         Two tensors `[B, R]` int64.

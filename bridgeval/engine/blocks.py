@@ -217,9 +217,9 @@ class NewHits(Block[Tensor]):
         hits = blocks[Hits(self.ranking, self.relevance)]
         if self.ranking.duplicates == "best":
             return hits
-        pad = blocks.batch.shown.pad
-        again = ranking.repeats(blocks[Ranked(self.ranking)].items.contiguous(), pad)
-        return hits if again is None else hits & ~again
+        if not blocks.batch.shown.repeated:
+            return hits
+        return hits & ~ranking.repeats(blocks[Ranked(self.ranking)].items.contiguous(), blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,72 @@ class HitCounts(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         return blocks[NewHits(self.ranking, self.relevance)].cumsum(1, dtype=torch.int32)
+
+
+@dataclass(frozen=True)
+class HitList:
+    """The hits of each user from left to right; H is the most that one user of the batch has.
+
+    Attributes:
+        places: `[B, H]` int64: the place (from 1) of each user's j-th hit; one past the depth where there is none.
+        matches: `[B, H]` int64: its column in the relevant list; 0 where there is none.
+        within: `[B, H]` bool: whether there is one.
+    """
+
+    places: Tensor
+    matches: Tensor
+    within: Tensor
+
+    def count(self, k: int) -> Tensor:
+        """`[B]` int64: hits in the first k places."""
+        return (self.places <= k).logical_and_(self.within).sum(1)
+
+    def up_to(self, k: int, cumulative: Tensor) -> Tensor:
+        """`[B]`: what `cumulative` `[B, H]` has come to within the first k places; 0 where there is no hit."""
+        if not cumulative.shape[1]:
+            return cumulative.new_zeros(len(cumulative))
+        count = self.count(k)
+        reached = cumulative.gather(1, (count - 1).clamp_(min=0)[:, None]).squeeze(1)
+        return reached.masked_fill_(count == 0, 0)
+
+
+@dataclass(frozen=True)
+class HitPlaces(Block[HitList]):
+    """Hits are few beside what is shown, so metrics that only look at hits work on this.
+
+    Attributes:
+        new: of a repeated item only the first hit counts.
+    """
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+    new: bool = False
+
+    def make(self, blocks: Blocks) -> HitList:
+        at = blocks[Matches(self.ranking, self.relevance)]
+        hits = blocks[(NewHits if self.new else Hits)(self.ranking, self.relevance)]
+        counts = hits.sum(1)
+        rows, columns = torch.nonzero(hits, as_tuple=True)
+        before = counts.cumsum(0) - counts
+        ordinal = torch.arange(len(rows), device=blocks.device) - before[rows]
+        most = int(counts.max()) if len(counts) else 0
+        places = torch.full((len(blocks), most), hits.shape[1] + 1, dtype=torch.int64, device=blocks.device)
+        matches = torch.zeros_like(places)
+        places[rows, ordinal] = columns + 1
+        matches[rows, ordinal] = at[rows, columns]
+        return HitList(places, matches, torch.arange(most, device=blocks.device) < counts[:, None])
+
+
+@dataclass(frozen=True)
+class HitCount(Block[Tensor]):
+    """Distinct hits in the first k places: `[B]` int64."""
+
+    k: int
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[HitPlaces(self.ranking, self.relevance, self.ranking.duplicates == "all")].count(self.k)
 
 
 @dataclass(frozen=True)

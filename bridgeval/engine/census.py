@@ -48,7 +48,7 @@ class Census(Metric):
         sums |= batch.shown.counts()
         sums |= {
             "relevant rows": int(batch.relevant.lengths.sum()),
-            "repeated relevant rows": batch.relevant.repeated(),
+            "repeated relevant rows": batch.relevant.repeated,
         }
         if blocks.context.catalogue is not None:
             known = blocks.lookup.in_catalogue

@@ -153,13 +153,12 @@ class UserMetric(Metric):
         return summary.start(self.over)
 
     def update(self, blocks: Blocks) -> State:
-        counted = blocks[CountedUsers(self._unsummarised())]
-        values = blocks[UserValues(self._unsummarised())]
-        if self.over in ("mean", "half_width"):
-            return summary.state_of(self.over, blocks.batch.slates.users, values[counted].cpu().numpy())
-        where = np.flatnonzero(counted.cpu().numpy())
-        users = blocks.batch.slates.users.take(where + blocks.batch.start)
-        return summary.state_of(self.over, users, values.cpu().numpy()[where])
+        counted = blocks[CountedRows(self._unsummarised())]
+        values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
+        users = blocks.batch.slates.users
+        if self.over not in ("mean", "half_width"):
+            users = users.slice(blocks.batch.start, blocks.batch.stop).take(np.arange(len(blocks))[counted])
+        return summary.state_of(self.over, users, values)
 
     def compute(self, state: Any) -> Result:
         return summary.result_of(self.over, state, self.confidence)
@@ -197,13 +196,14 @@ class UserValues(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class CountedUsers(Block[Tensor]):
-    """Who counts for a metric."""
+class CountedRows(Block[Any]):
+    """Who counts for a metric, as an index of numpy arrays; a slice where everyone does."""
 
     metric: UserMetric
 
-    def make(self, blocks: Blocks) -> Tensor:
-        return self.metric.counted(blocks)
+    def make(self, blocks: Blocks) -> Any:
+        counted = self.metric.counted(blocks)
+        return slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
 
 
 def check_cutoff(name: str, k: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from bridgeval.data.batch import batches
+from bridgeval.data.batch import Batch, batches
 from bridgeval.data.context import Context
 from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
@@ -18,6 +18,7 @@ from bridgeval.engine.blocks import Blocks, Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
+from bridgeval.engine.workers import in_order, worker_count
 
 States = tuple[State, ...]
 
@@ -73,12 +74,17 @@ def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution)
     """Runs a plan over Slates: the same on one machine and inside a Spark task."""
     states = plan.start()
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
+    workers = worker_count(how.device)
     for slates in chunks:
         lookup = Lookup(context, slates, how.device)
-        for batch in batches(slates, how.device, how.batch_size):
-            states = plan.merge(states, plan.update(Blocks(batch, lookup, depth)))
+
+        def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
+            return plan.update(Blocks(batch, lookup, depth)), len(batch)
+
+        for partial, users in in_order(answer, batches(slates, how.device, how.batch_size, workers), workers):
+            states = plan.merge(states, partial)
             if how.progress is not None:
-                how.progress(len(batch))
+                how.progress(users)
     return states
 
 

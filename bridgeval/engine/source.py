@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from bridgeval.data.context import Context
+from bridgeval.data.inputs import Inputs, offers_of
 from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
 from bridgeval.engine.plan import Execution, Plan, States, fold
@@ -17,7 +18,7 @@ class Source(Protocol):
 
     @property
     def offers(self) -> frozenset[str]:
-        """Names of pair columns, context and populations that metrics may need."""
+        """Names of pair columns, context and populations that metrics may need; told without reading data."""
         ...
 
     def run(self, plan: Plan, how: Execution) -> States:
@@ -32,16 +33,40 @@ class LocalSource:
     Attributes:
         slates: given the needs of a plan, yields the chunks that answer them.
         context: what is known beside the lists.
-        offers: names of pair columns and populations that `slates` can fill.
-        size: how many users there are, when that is known beforehand; for progress.
+        offers: names of pair columns, context and populations that can be had.
         label: how every number has to be marked, e.g. "sampled n=99".
     """
 
     slates: Callable[[Needs], Iterable[Slates]]
     context: Context = field(default_factory=Context)
     offers: frozenset[str] = frozenset()
-    size: int | None = None
     label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         return fold(plan, self.slates(plan.needs), self.context, how)
+
+
+@dataclass(frozen=True)
+class DeferredSource:
+    """A source whose data is read when a plan runs, and so not before its needs have been checked.
+
+    Attributes:
+        offers: as of any source.
+        open: reads.
+    """
+
+    offers: frozenset[str]
+    open: Callable[[], Source]
+
+    def run(self, plan: Plan, how: Execution) -> States:
+        return self.open().run(plan, how)
+
+
+def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
+    """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
+
+    def opened() -> LocalSource:
+        inputs = Inputs.of(recommendations, relevance, **given)
+        return LocalSource(inputs.slates, inputs.context, inputs.offers)
+
+    return DeferredSource(offers_of(recommendations, **given), opened)

@@ -18,20 +18,38 @@ from bridgeval.metrics.accuracy import (
     nDCGRendle2020,
 )
 from bridgeval.metrics.auc import AUC, GAUC, LAUC
+from bridgeval.metrics.counterfactual import (
+    IPS,
+    NCISMAP,
+    NCISMRR,
+    SNIPS,
+    NCISHitRate,
+    NCISnDCG,
+    NCISPrecision,
+    NCISRecall,
+)
 from bridgeval.metrics.rating import MAE, MSE, RMSE
 
 __all__ = [
     "AUC",
     "F1",
     "GAUC",
+    "IPS",
     "LAUC",
     "MAE",
     "MAP",
     "MAR",
     "MRR",
     "MSE",
+    "NCISMAP",
+    "NCISMRR",
     "RMSE",
+    "SNIPS",
     "HitRate",
+    "NCISHitRate",
+    "NCISPrecision",
+    "NCISRecall",
+    "NCISnDCG",
     "Precision",
     "Recall",
     "nDCG",

@@ -17,13 +17,11 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
-    HitCounts,
-    Hits,
+    HitCount,
+    HitPlaces,
     Relevant,
     RelevantCount,
     ShownCount,
-    ShownGains,
-    at_cutoff,
 )
 from bridgeval.engine.metric import Metric, TopKMetric, UserMetric, UserValues
 from bridgeval.errors import BadParameterError, BadValueError
@@ -55,7 +53,7 @@ class Precision(TopKMetric):
     divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance)].double()
         if self.divide_by == "k":
             return hits / self.k
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
@@ -80,7 +78,7 @@ class Recall(TopKMetric):
     divide_by: Literal["relevant", "reachable"] = field(default="relevant", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance)].double()
         relevant = blocks[DistinctRelevantCount(self.relevance)]
         if self.divide_by == "reachable":
             relevant = relevant.clamp(max=self.k)
@@ -105,7 +103,7 @@ class HitRate(TopKMetric):
     count: Literal["any", "hits"] = field(default="any", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k)
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance)]
         return (hits > 0).double() if self.count == "any" else hits.double()
 
 
@@ -122,8 +120,11 @@ class MRR(TopKMetric):
     family = "accuracy"
 
     def values(self, blocks: Blocks) -> Tensor:
-        place = blocks[FirstHit(self.ranking, self.relevance)]
-        return torch.where((place > 0) & (place <= self.k), 1.0 / place.clamp(min=1).double(), 0.0)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        if not hits.places.shape[1]:
+            return torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
+        first = hits.places[:, 0]
+        return torch.where(hits.within[:, 0] & (first <= self.k), 1.0 / first.double(), 0.0)
 
 
 @dataclass(frozen=True)
@@ -147,12 +148,13 @@ class MAP(TopKMetric):
     divide_by: Literal["reachable", "relevant", "k", "hits", "listed"] = field(default="reachable", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = at_cutoff(blocks[PrecisionSums(self.ranking, self.relevance)], self.k)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        total = hits.up_to(self.k, blocks[PrecisionSums(self.ranking, self.relevance)])
         relevant = blocks[RelevantCount(self.relevance)]
         if self.divide_by == "k":
             return total / self.k
         if self.divide_by == "hits":
-            relevant = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k)
+            relevant = blocks[HitCount(self.k, self.ranking, self.relevance)]
         elif self.divide_by == "reachable":
             relevant = relevant.clamp(max=self.k)
         elif self.divide_by == "listed":
@@ -176,7 +178,7 @@ class MAR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
-        hits = at_cutoff(blocks[HitCounts(self.ranking, self.relevance)], self.k).double()
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance)].double()
         relevant = blocks[RelevantCount(self.relevance)].clamp(min=1)
         return hits * (hits + 1) / 2 / relevant / relevant.clamp(max=self.k)
 
@@ -208,8 +210,9 @@ class nDCG(TopKMetric):
     discount: Discount = field(default="log2", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = at_cutoff(blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)], self.k)
-        return found / self._ideal(blocks)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
+        return hits.up_to(self.k, gains) / self._ideal(blocks)
 
     def _ideal(self, blocks: Blocks) -> Tensor | float:
         if self.ideal == "k":
@@ -334,36 +337,33 @@ class DistinctRelevantCount(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class FirstHit(Block[Tensor]):
-    """The place of the first hit, 0 for none: `[B]` int64."""
+class PrecisionSums(Block[Tensor]):
+    """Precision at each hit, summed over the first 1, 2, ... hits: `[B, H]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        hits = blocks[Hits(self.ranking, self.relevance)]
-        if not hits.shape[1]:
-            return torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
-        found, place = hits.to(torch.uint8).max(1)
-        return (place + 1) * found
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        ordinal = torch.arange(1, hits.places.shape[1] + 1, dtype=torch.float64, device=blocks.device)
+        return (ordinal / hits.places).cumsum(1)
 
 
 @dataclass(frozen=True)
-class PrecisionSums(Block[Tensor]):
-    """Precision at each hit, summed over the first 1, 2, ... places: `[B, D]` float64."""
+class Gains(Block[Tensor]):
+    """What each relevant item is worth: `[B, R]` float64, 0 where there is none."""
 
-    ranking: Ranking = Ranking()
+    gain: Gain
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        hits = blocks[Hits(self.ranking, self.relevance)]
-        so_far = hits.cumsum(1, dtype=torch.int32)
-        return (so_far * hits / blocks.ranks[: hits.shape[1]]).cumsum(1)
+        relevant = blocks[Relevant(self.relevance)]
+        return gains_of(self.gain, relevant.gains, relevant.valid)
 
 
 @dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
-    """DCG at each place: `[B, D]` float64."""
+    """DCG at each hit: `[B, H]` float64."""
 
     gain: Gain
     discount: Discount
@@ -371,10 +371,12 @@ class DiscountedGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        hits = blocks[Hits(self.ranking, self.relevance)]
-        grades = hits if self.gain == "binary" else blocks[ShownGains(self.ranking, self.relevance)]
-        weights = discounts(self.discount, hits.shape[1], blocks.device)
-        return (gains_of(self.gain, grades, hits) * weights).cumsum(1)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        weights = discounts(self.discount, blocks.batch.shown.width + 1, blocks.device)
+        gains = blocks[Gains(self.gain, self.relevance)]
+        if not hits.places.shape[1]:
+            return gains.new_zeros(hits.places.shape)
+        return (gains.gather(1, hits.matches) * weights[hits.places - 1]).cumsum(1)
 
 
 @dataclass(frozen=True)
@@ -386,7 +388,6 @@ class IdealGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        relevant = blocks[Relevant(self.relevance)]
-        gains = gains_of(self.gain, relevant.gains, relevant.valid)
+        gains = blocks[Gains(self.gain, self.relevance)]
         weights = discounts(self.discount, gains.shape[1], blocks.device)
         return (gains.sort(dim=1, descending=True).values * weights).cumsum(1)

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bridgeval.data.files import is_path, table_at
-from bridgeval.data.inputs import Inputs
+from bridgeval.data.files import is_path, schema_at, table_at
+from bridgeval.data.inputs import offers_of
 from bridgeval.data.rows import is_frame
-from bridgeval.engine.source import LocalSource
+from bridgeval.engine.source import DeferredSource, source_of
 
 
 class FramesLoader:
@@ -21,9 +21,14 @@ class FramesLoader:
         readable = is_frame(recommendations) or is_path(recommendations)
         return readable and (is_frame(relevance) or is_path(relevance) or isinstance(relevance, Mapping))
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
-        inputs = Inputs.of(opened(recommendations), opened(relevance), **{k: opened(v) for k, v in extras.items()})
-        return LocalSource(inputs.slates, inputs.context, inputs.offers)
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource:
+        header = recommendations
+        if is_path(recommendations):
+            header = schema_at(os.fspath(recommendations)).empty_table()
+        return DeferredSource(
+            offers_of(header, **extras),
+            lambda: source_of(opened(recommendations), opened(relevance), **{k: opened(v) for k, v in extras.items()}),
+        )
 
 
 def opened(value: Any) -> Any:

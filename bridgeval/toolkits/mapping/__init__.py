@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bridgeval.data.inputs import Inputs
 from bridgeval.data.rows import is_frame
-from bridgeval.engine.source import LocalSource
+from bridgeval.engine.source import DeferredSource, source_of
 from bridgeval.hookspecs import Loader, hookimpl
 
 
@@ -19,9 +18,8 @@ class MappingLoader:
     def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
         return isinstance(recommendations, Mapping) and (isinstance(relevance, Mapping) or is_frame(relevance))
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
-        inputs = Inputs.of(recommendations, relevance, **extras)
-        return LocalSource(inputs.slates, inputs.context, inputs.offers)
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource:
+        return source_of(recommendations, relevance, **extras)
 
 
 @hookimpl

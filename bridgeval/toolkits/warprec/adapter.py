@@ -19,7 +19,6 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
 from bridgeval.toolkits.warprec.bases import (
     BaseMetric,
-    MetricBlock,
     RatingMetric,
     UserAverageTopKMetric,
     metric_registry,
@@ -158,7 +157,7 @@ class Adapted:
         """The tensors that the constructor asks for, laid against the rows and the items at hand."""
         blocks, given = rows.blocks, {}
         for name, (need, axis) in self._wanted.items():
-            side, table = need.split(" ")
+            table = need.split(" ")[1]
             if axis == "users":
                 whole = blocks.lookup.users(table)[blocks.batch.start : blocks.batch.stop]
                 given[name] = whole[rows.rows]
@@ -281,7 +280,7 @@ class ByState(Adapted, Metric):
             grown = [b - a for a, b in zip(shape, getattr(large.state_defaults[name], "shape", ()), strict=True)]
             if any(grown[1:]):
                 raise BadParameterError(
-                    f"the state {name!r} of {self.author.__name__} counts users or items in a dimension that is not the first",
+                    f"the state {name!r} of {self.author.__name__} counts users or items beyond its first dimension",
                     f"shape {shape}",
                     "put users or items first, or keep what is needed of them",
                 )

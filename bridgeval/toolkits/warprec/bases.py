@@ -68,8 +68,8 @@ class BaseMetric(nn.Module):
         Args:
             name: the attribute it becomes.
             default: its value without data: a tensor, or an empty list.
-            dist_reduce_fx: how the states of two sets of users are merged: "sum", "mean" (weighted by users), "max", "min",
-                "cat", or a function of two stacked tensors. A state with a row for each user needs none.
+            dist_reduce_fx: how the states of two sets of users are merged: "sum", "mean" (weighted by users), "max",
+                "min", "cat", or a function of two stacked tensors. A state with a row for each user needs none.
             persistent: not used.
         """
         self.state_reductions[name] = dist_reduce_fx

@@ -22,7 +22,7 @@ class ScoresLoader:
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
         inputs = ScoredInputs.of(recommendations, opened(relevance), **{k: opened(v) for k, v in extras.items()})
-        return LocalSource(inputs.slates, inputs.inputs.context, inputs.inputs.offers, label=inputs.label)
+        return LocalSource(inputs.slates, inputs.inputs.context, inputs.offers, label=inputs.label)
 
 
 class WrittenLoader:

@@ -1,7 +1,7 @@
 """States that authors declared with `add_state`, as values that merge.
 
-A state with a row for each user is joined user by user, one with a row for each item is merged by item id, and any other
-by its `dist_reduce_fx`. So they run over batches, processes and Spark partitions whose users and items differ.
+A state with a row for each user is joined user by user, one with a row for each item is merged by item id, and any
+other by its `dist_reduce_fx`. So they run over batches, processes and Spark partitions whose users and items differ.
 """
 
 from __future__ import annotations

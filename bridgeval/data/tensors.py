@@ -1,0 +1,33 @@
+"""Between numpy and torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+
+class _Shared:
+    """The memory of an array, offered as if it could be written to."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self._owner = array
+
+
+def tensor_of(array: npt.NDArray[Any]) -> Tensor:
+    """A tensor that shares the memory of an array.
+
+    Arrow's arrays are read-only, of which torch has no notion and warns. Nothing in bridgeval writes to a tensor that it did
+    not make. Silencing the warning instead would not be safe in threads.
+    """
+    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Shared(array)))
+
+
+def looked_up(table: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """`table[positions]`, by all threads."""
+    return torch.index_select(tensor_of(table), 0, tensor_of(positions)).numpy()

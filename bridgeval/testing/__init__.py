@@ -1,0 +1,17 @@
+"""The laws that every metric and every loader keeps, for authors of plugins and for our own tests.
+
+    from bridgeval.testing import check_metric
+
+    def test_laws():
+        check_metric(MyMetric(10))
+
+A law that is broken raises AssertionError with the law and the difference. `world()` is the data they are tried on.
+"""
+
+from __future__ import annotations
+
+from bridgeval.testing.loaders import check_loader
+from bridgeval.testing.metrics import check_metric
+from bridgeval.testing.world import World, world
+
+__all__ = ["World", "check_loader", "check_metric", "world"]

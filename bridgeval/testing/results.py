@@ -1,0 +1,54 @@
+"""Comparing results, and saying which law was broken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from bridgeval.engine.summary import Result
+
+TOLERANCE = 1e-12
+
+
+@contextmanager
+def law_of(who: str, law: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        found = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+        raise AssertionError(f"{who} breaks the law that {law}: {found}") from error
+
+
+def require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def difference(expected: Result, found: Result) -> str:
+    """What differs, in words; "" for nothing."""
+    pairs: dict[str, tuple[Any, Any]] = {
+        name: (getattr(expected, name), getattr(found, name)) for name in ("value", "users", "undefined", "deviation")
+    }
+    for name in ("parts", "notes"):
+        first, second = getattr(expected, name), getattr(found, name)
+        if first.keys() != second.keys():
+            return f"{name} {sorted(map(str, first.keys() ^ second.keys()))} on one side only"
+        pairs |= {f"{name} {key}": (first[key], second[key]) for key in first}
+    if expected.per_user is not None and found.per_user is not None:
+        first, second = expected.per_user.to_dict(), found.per_user.to_dict()
+        if list(first) != list(second):
+            return f"users {list(first)} became {list(second)}"
+        pairs |= {f"user {user!r}": (first[user], second[user]) for user in first}
+    for name, (one, other) in pairs.items():
+        if not _same(one, other):
+            return f"{name} {one!r} became {other!r}"
+    return "" if (expected.per_user is None) == (found.per_user is None) else "per-user values on one side only"
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    both_nan = math.isnan(one) and math.isnan(other)
+    return both_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

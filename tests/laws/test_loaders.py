@@ -1,0 +1,79 @@
+"""One small world through every loader gives one report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bridgeval import plugins
+from bridgeval.testing import World, check_loader, world
+
+
+def rows(table: Mapping[Any, Any], *names: str) -> dict[str, list[Any]]:
+    """Columns of a mapping user -> item -> number, user -> (item, number) pairs, or user -> items."""
+    flat = [
+        (user, *pair) if isinstance(pair, tuple) else (user, pair)
+        for user, entry in table.items()
+        for pair in (entry.items() if isinstance(entry, Mapping) else entry)
+    ]
+    return {name: [row[at] for row in flat] for at, name in enumerate(names)}
+
+
+def frames(data: World, make: Callable[[dict[str, list[Any]]], Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """The world in frames: long ones for pairs, mappings by id for the rest."""
+    extras = dict(data.extras)
+    extras["history"] = make(rows(extras["history"], "user_id", "item_id"))
+    extras["prev_scores"] = make(rows(extras["prev_scores"], "user_id", "item_id", "score"))
+    extras["baseline"] = make(rows(extras["baseline"], "user_id", "item_id"))
+    return (
+        make(rows(data.recommendations, "user_id", "item_id", "score")),
+        make(rows(data.relevance, "user_id", "item_id", "gain")),
+        extras,
+    )
+
+
+def files(data: World, folder: Any, kind: str) -> tuple[Any, Any, dict[str, Any]]:
+    recommendations, relevance, _ = frames(data, pa.table)
+    paths = []
+    for name, table in (("recommendations", recommendations), ("relevance", relevance)):
+        path = folder / f"{name}.{kind}"
+        if kind == "parquet":
+            pq.write_table(table, path)
+        else:
+            table.to_pandas().to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+        paths.append(str(path))
+    return *paths, {}
+
+
+# Loader -> the forms that it reads the world in.
+FORMS: dict[str, dict[str, Callable[[World, Any], tuple[Any, Any, dict[str, Any]]]]] = {
+    "mapping": {"mappings": lambda data, folder: (data.recommendations, data.relevance, dict(data.extras))},
+    "frames": {
+        "pandas": lambda data, folder: frames(data, pd.DataFrame),
+        "polars": lambda data, folder: frames(data, pl.DataFrame),
+        "arrow": lambda data, folder: frames(data, pa.table),
+        "parquet": lambda data, folder: files(data, folder, "parquet"),
+        "csv": lambda data, folder: files(data, folder, "csv"),
+        "tsv": lambda data, folder: files(data, folder, "tsv"),
+    },
+}
+TRIED = [(loader, form) for loader, forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize("ids", ["integer", "string"])
+@pytest.mark.parametrize(("loader", "form"), TRIED, ids=[f"{loader}-{form}" for loader, form in TRIED])
+def test_a_loader_keeps_the_laws(loader, form, ids, tmp_path):
+    data = world(ids)
+    recommendations, relevance, extras = FORMS[loader][form](data, tmp_path)
+    check_loader(plugins.installed().loaders[loader], recommendations, relevance, world=data, **extras)
+    assert plugins.installed().loader_for(recommendations, relevance).name == loader
+
+
+def test_every_built_in_loader_is_tried():
+    assert set(plugins.load_plugins(entry_points=()).loaders) == set(FORMS)

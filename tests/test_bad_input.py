@@ -1,0 +1,271 @@
+"""Bad input never gives a number: each case gets the error, or the behaviour, that the design states."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bridgeval
+from bridgeval.errors import (
+    AmbiguousLoaderError,
+    BadParameterError,
+    BadValueError,
+    BridgevalError,
+    DuplicateRowsWarning,
+    InputError,
+    MisalignedError,
+    MissingColumnError,
+    NeedError,
+    NoLoaderError,
+    SpecError,
+    UnknownMetricError,
+)
+
+RECS = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [10, 11, 10], "score": [0.9, 0.8, 0.7]})
+TRUTH = pd.DataFrame({"user_id": [1, 2], "item_id": [11, 12]})
+
+
+def evaluate(recs=RECS, truth=TRUTH, metrics="Recall@2", **arguments):
+    return bridgeval.evaluate(recs, truth, metrics, **arguments)
+
+
+def test_a_missing_column_is_named_with_those_that_are_there():
+    with pytest.raises(
+        MissingColumnError, match=r"no column for the item; found: columns 'user_id', 'score'"
+    ) as caught:
+        evaluate(RECS[["user_id", "score"]])
+    assert "columns={'item': ...}" in caught.value.hint
+
+
+def test_two_candidates_for_a_column_are_an_error_that_lists_them():
+    with pytest.raises(MissingColumnError, match="'user_id', 'query_id'"):
+        evaluate(RECS.assign(query_id=1))
+
+
+def test_columns_decide_between_candidates():
+    odd = RECS.assign(query_id=[1, 1, 2], user_id=[9, 9, 9])
+    assert evaluate(odd, columns={"user": "query_id"})["Recall@2"] == evaluate()["Recall@2"]
+
+
+def test_an_unknown_part_in_columns_is_refused():
+    with pytest.raises(BadParameterError, match="no part called 'customer'"):
+        evaluate(columns={"customer": "user_id"})
+
+
+def test_a_column_that_was_chosen_but_is_not_there():
+    with pytest.raises(MissingColumnError, match="no column 'buyer' for the user"):
+        evaluate(RECS.rename(columns={"user_id": "u"}), columns={"user": "buyer"})
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+def test_text_scores_are_refused(frame):
+    with pytest.raises(BadValueError, match="must hold numbers"):
+        evaluate(frame({"user_id": [1], "item_id": [10], "score": ["high"]}))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "mapping"])
+def test_nan_and_plus_infinity_as_score_are_refused(bad, kind):
+    rows = {"user_id": [1, 1], "item_id": [10, 11], "score": [0.5, bad]}
+    recs = {
+        "pandas": pd.DataFrame(rows),
+        "polars": pl.DataFrame(rows),
+        "mapping": {1: [(10, 0.5), (11, bad)]},
+    }[kind]
+    with pytest.raises(BadValueError, match=r"NaN|inf"):
+        evaluate(recs, {1: [10]})
+
+
+def test_bad_scores_are_counted_and_three_are_shown():
+    recs = pl.DataFrame({"user_id": [1] * 5, "item_id": range(5), "score": [0.5, *[math.nan] * 4]})
+    with pytest.raises(BadValueError, match=r"4 row\(s\) with a NaN score") as caught:
+        evaluate(recs, {1: [1]})
+    assert caught.value.found.count("user 1") == 3
+
+
+def test_minus_infinity_means_masked():
+    recs = RECS.assign(score=[0.9, -math.inf, 0.7])
+    report = evaluate(recs)
+    assert report["Recall@2"] == 0
+    assert report.population.masked == 1
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_gains_must_be_finite(bad):
+    with pytest.raises(BadValueError, match="NaN"):
+        evaluate(truth={1: {11: bad}})
+
+
+def test_null_ids_are_counted():
+    recs = pl.DataFrame({"user_id": [1, None, None], "item_id": [1, 2, 3], "score": [1.0, 2.0, 3.0]})
+    with pytest.raises(BadValueError, match=r"2 user id in the recommendations\(s\) are missing"):
+        evaluate(recs)
+
+
+def test_float_ids_are_refused_with_the_way_out():
+    with pytest.raises(BadValueError, match="floats are not exact as ids"):
+        evaluate(RECS.astype({"item_id": "float64"}))
+
+
+def test_mixed_ids_are_refused():
+    with pytest.raises(BadValueError, match="int, str"):
+        evaluate({1: [10], "two": [11]}, {1: [10]})
+
+
+@pytest.mark.parametrize("column", ["user_id", "item_id"])
+def test_integer_ids_against_string_ids_are_an_error_not_a_zero(column):
+    with pytest.raises(MisalignedError, match=r"integers on one side and strings on the other"):
+        evaluate(truth=TRUTH.astype({column: str}))
+
+
+@pytest.mark.parametrize("recs", [RECS.iloc[:0], {}], ids=["frame", "mapping"])
+def test_no_recommendations_score_zero(recs):
+    report = evaluate(recs)
+    assert report["Recall@2"] == 0
+    assert report.population.shown_nothing == 2
+
+
+def test_no_relevance_counts_nobody():
+    with pytest.raises(InputError, match="0 users count for Recall@2"):
+        evaluate(truth=TRUTH.iloc[:0])
+
+
+def test_nothing_on_either_side():
+    with pytest.raises(InputError, match="no user to evaluate"):
+        evaluate(RECS.iloc[:0], TRUTH.iloc[:0])
+
+
+def test_only_gains_of_zero_count_nobody_and_say_so():
+    with pytest.raises(InputError, match="2 no relevant item"):
+        evaluate(truth=TRUTH.assign(relevance=0))
+
+
+def test_a_user_without_relevant_items_is_left_out_and_counted():
+    report = evaluate(truth=pd.DataFrame({"user_id": [1, 2], "item_id": [11, 12], "relevance": [1, 0]}))
+    assert report["Recall@2"] == 1
+    assert report.population.counted == 1
+    assert dict(report.population.left_out) == {"no relevant item": 1}
+
+
+def test_users_on_one_side_only():
+    report = evaluate({1: [10], 3: [10]}, {1: [10], 2: [10]})
+    assert report["Recall@2"] == 0.5
+    assert report.population.users == 3
+    assert report.population.shown_nothing == 1
+    assert dict(report.population.left_out) == {"no relevance given": 1}
+
+
+@pytest.mark.parametrize("cutoff", ["0", "-1", "1.5", "ten", ""])
+def test_a_cutoff_is_a_whole_number_from_one_up(cutoff):
+    with pytest.raises(SpecError, match="cutoff"):
+        evaluate(metrics=f"Recall@{cutoff}")
+
+
+def test_a_cutoff_beyond_the_list_is_fine():
+    report = evaluate(metrics="Precision@10")
+    assert report["Precision@10"] == pytest.approx(0.05)
+    assert report.population.short_lists == 2
+
+
+def test_duplicate_rows_keep_the_best_and_warn_once_with_the_count():
+    recs = pd.DataFrame({"user_id": [1] * 4, "item_id": [10, 11, 10, 10], "score": [0.1, 0.5, 0.9, 0.2]})
+    with pytest.warns(DuplicateRowsWarning, match="2 repeated") as caught:
+        report = bridgeval.evaluate(recs, {1: [10]}, ["MRR@2", "Recall@2", "nDCG@2"])
+    assert len(caught) == 1
+    assert report["MRR@2"] == 1
+    assert report.population.repeated_shown == 2
+
+
+def test_duplicate_relevance_counts_once_with_the_highest_gain():
+    report = evaluate(truth=[{1: [(11, 1.0), (11, 3.0), (12, 3.0)]}][0], metrics=["Recall@2", "nDCG@2"])
+    assert report["Recall@2"] == 0.5
+    assert report.population.repeated_relevant == 1
+
+
+@pytest.mark.parametrize("thing", [42, "no/such/file.parquet", object(), None])
+def test_what_cannot_be_read_says_so(thing):
+    with pytest.raises(BridgevalError) as caught:
+        evaluate(thing)
+    assert isinstance(caught.value, NoLoaderError | InputError)
+    assert caught.value.hint
+
+
+def test_a_list_in_place_of_a_mapping():
+    with pytest.raises(NoLoaderError, match="list"):
+        evaluate([1, 2, 3])
+
+
+def test_a_user_with_something_that_is_no_list():
+    with pytest.raises(InputError, match="user 1 is not a list"):
+        evaluate({1: 5})
+
+
+def test_pairs_and_items_mixed():
+    with pytest.raises(InputError, match="mixes"):
+        evaluate({1: [(10, 0.5), 11]})
+
+
+def test_an_unknown_metric_answers_with_the_nearest():
+    with pytest.raises(UnknownMetricError, match="nDCG"):
+        evaluate(metrics="NDGC@10")
+
+
+def test_no_metric_at_all():
+    with pytest.raises(SpecError, match="no metric was asked for"):
+        evaluate(metrics=[])
+
+
+def test_a_missing_need_names_the_argument():
+    with pytest.raises(NeedError, match="give catalogue="):
+        evaluate(metrics="AUC")
+
+
+def test_ranks_from_zero_and_repeated_ranks_are_refused():
+    with pytest.raises(BadValueError, match="from 1 up"):
+        evaluate(RECS.assign(rank=[0, 1, 1]))
+    with pytest.raises(BadValueError, match="occur twice"):
+        evaluate(RECS.assign(rank=[1, 1, 1]))
+
+
+def test_batch_size_below_one():
+    with pytest.raises(BadParameterError, match="batch_size"):
+        evaluate(batch_size=0)
+
+
+def test_an_unknown_loader_lists_those_there_are():
+    with pytest.raises(NoLoaderError, match="frames"):
+        evaluate(loader="nosuch")
+
+
+def test_two_loaders_that_fit_are_an_error_that_names_both():
+    from bridgeval.plugins import load_plugins
+
+    class Greedy:
+        name = "greedy"
+
+        def recognises(self, recommendations, relevance, /):
+            return True
+
+    plugins = load_plugins()
+    plugins.loaders["greedy"] = Greedy()
+    with pytest.raises(AmbiguousLoaderError, match="frames, greedy"):
+        plugins.loader_for(RECS, TRUTH)
+
+
+def test_errors_survive_pickling():
+    import pickle
+
+    error = pickle.loads(pickle.dumps(MissingColumnError("wrong", "found", "hint")))
+    assert str(error) == "wrong; found: found; hint: hint"
+    assert isinstance(error, ValueError)
+
+
+def test_huge_unsigned_ids_are_refused_not_wrapped():
+    recs = RECS.assign(item_id=np.array([2**63, 1, 2], dtype=np.uint64))
+    with pytest.raises(BadValueError, match="64 bits"):
+        evaluate(recs)

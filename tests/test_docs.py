@@ -1,0 +1,57 @@
+"""Every Python example in the README and in docs/ is executed, in the order it stands in its file."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def examples(document: Path) -> list[str]:
+    return BLOCK.findall(document.read_text(encoding="utf-8"))
+
+
+ON_SPARK = [d for d in DOCUMENTS if "SparkSession" in d.read_text(encoding="utf-8")]
+HERE = [d for d in DOCUMENTS if examples(d) and d not in ON_SPARK]
+
+
+@pytest.mark.parametrize("document", HERE, ids=lambda document: document.name)
+def test_examples_run_and_print_what_they_say(document, tmp_path, monkeypatch):
+    run_examples(document, tmp_path, monkeypatch)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("document", ON_SPARK, ids=lambda document: document.name)
+def test_spark_examples_run_and_print_what_they_say(document, tmp_path, monkeypatch):
+    run_examples(document, tmp_path, monkeypatch)
+
+
+def run_examples(document: Path, folder: Path, monkeypatch) -> None:
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {"__name__": "__main__"}
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    for number, block in enumerate(examples(document), start=1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if ">>>" in block:
+                test = doctest.DocTestParser().get_doctest(block, names, f"{document.name}:{number}", None, None)
+                runner.run(test, clear_globs=False)
+                names.update(test.globs)
+            else:
+                exec(compile(block, f"{document.name}:{number}", "exec"), names)
+    assert not runner.failures, f"{runner.failures} example(s) of {document.name} print something else"
+
+
+def test_links_between_documents_lead_somewhere():
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
+            if not target.startswith(("http:", "https:")):
+                assert os.path.exists(document.parent / target), f"{document.name} links to {target}"

@@ -1,0 +1,44 @@
+"""What `import bridgeval` gives, and what it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import bridgeval
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level modules in a fresh interpreter after running some code."""
+    script = f"{code}\nimport sys; print(' '.join({{name.split('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_is_light():
+    heavy = {"torch", "pandas", "pyarrow", "pyspark", "numpy", "polars", "scipy", "matplotlib", "pydantic"}
+    assert not heavy & loaded_after("import bridgeval")
+
+
+def test_evaluating_mappings_imports_no_library_that_is_not_used():
+    used = loaded_after("import bridgeval; bridgeval.evaluate({1: ['a']}, {1: ['a']}, 'Recall@1')")
+    assert not {"polars", "pyspark", "matplotlib", "pydantic"} & used
+
+
+def test_exports_are_exact_and_importable():
+    for name in bridgeval.__all__:
+        assert getattr(bridgeval, name) is not None
+    assert set(dir(bridgeval)) == set(bridgeval.__all__)
+    assert set(bridgeval._HOMES) == set(bridgeval.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = bridgeval.nosuch
+
+
+def test_evaluate_stays_a_function_whatever_is_imported_first():
+    code = "from bridgeval.evaluate import evaluate; import bridgeval; assert bridgeval.evaluate is evaluate"
+    subprocess.run([sys.executable, "-c", code], check=True)

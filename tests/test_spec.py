@@ -1,0 +1,115 @@
+"""Names and metrics are two forms of one thing."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from bridgeval import parse
+from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
+from bridgeval.metrics import F1, MAP, Precision, nDCG
+from bridgeval.spec import names, parse_all
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics"),
+    [
+        ("nDCG@10", [nDCG(10)]),
+        ("ndcg@5,10,20", [nDCG(5), nDCG(10), nDCG(20)]),
+        ('nDCG(gain="linear")@3', [nDCG(3, gain="linear")]),
+        (" Precision @ 7 ", [Precision(7)]),
+        (
+            'F1(metric_1="nDCG", metric_2="MAP", beta=0.5)@10',
+            [F1(10, metric_1=nDCG(10), metric_2=MAP(10), beta=0.5)],
+        ),
+        ("F1(metric_1=\"nDCG(gain='linear')@3\")@10", [F1(10, metric_1=nDCG(3, gain="linear"))]),
+        ("rectools:NDCG@10", [nDCG(10, gain="binary", ideal="k", ties="given", above=None)]),
+        ("RECTOOLS:ndcg@10".replace("RECTOOLS", "rectools"), parse("rectools:NDCG@10")),
+    ],
+)
+def test_text_becomes_metrics(text, metrics):
+    assert parse(text) == metrics
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nDCG@10",
+        'nDCG(gain="linear", ideal="k")@10',
+        'F1(metric_1="nDCG", metric_2="MAP", beta=0.5)@10',
+        'F1(metric_1="nDCG@3")@10',
+        "rectools:NDCG@5",
+        'rectools:NDCG(ideal="reachable")@5',
+        'GAUC(weight="relevant")',
+        'RMSE(average="users")',
+        'Recall(over="median", users="any")@3',
+        "Recall(above=None)@3",
+    ],
+)
+def test_printing_gives_what_was_typed_and_parses_back(text):
+    (metric,) = parse(text)
+    assert str(metric) == text
+    assert parse(str(metric)) == [metric]
+    assert pickle.loads(pickle.dumps(metric)) == metric
+
+
+def test_a_toolkits_name_is_a_label_and_not_a_difference():
+    assert parse("rectools:Precision@5") == parse('Precision(ties="given", above=None)@5')
+    assert hash(parse("rectools:Precision@5")[0]) == hash(parse('Precision(ties="given", above=None)@5')[0])
+
+
+def test_a_convention_is_tried_first_for_names_without_prefix():
+    assert [str(m) for m in parse_all(["NDCG@5", "MAR@5"], convention="rectools")] == ["rectools:NDCG@5", "MAR@5"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "@10",
+        "nDCG@",
+        "nDCG@a",
+        "nDCG(10)@5",
+        "nDCG(gain=linear)@5",
+        "nDCG(**x)@5",
+        "nDCG@5@6",
+        "__import__('os').system('true')@1",
+        "nDCG(gain=__import__('os'))@1",
+        "lambda: 1",
+    ],
+)
+def test_what_cannot_be_read_is_an_error_and_never_run(text):
+    with pytest.raises(SpecError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nDCG", "needs a cutoff"),
+        ("AUC@5", "takes none"),
+        ("nDCG(gian='linear')@5", "no parameter 'gian'.*gain"),
+        ("nDCG(gain='cubic')@5", "choose one of 'binary', 'linear', 'exponential', 'shifted'"),
+        ("Precision(confidence=2)@5", "between 0 and 1"),
+        ("F1(beta=0)@5", "beta above 0"),
+    ],
+)
+def test_bad_parameters_say_what_is_allowed(text, message):
+    with pytest.raises(BadParameterError, match=message):
+        parse(text)
+
+
+def test_unknown_names_bring_the_nearest():
+    with pytest.raises(UnknownMetricError, match=r"did you mean .*Precision"):
+        parse("Precison@10")
+    with pytest.raises(UnknownMetricError, match="rectools"):
+        parse("nosuch:NDCG@10")
+    with pytest.raises(UnknownMetricError, match="rectools:NDCG"):
+        parse("rectools:NDGC@10")
+
+
+def test_every_name_is_listed_once():
+    listed = [name.lower() for name in names()]
+    assert len(listed) == len(set(listed))
+    assert {"ndcg", "rectools:ndcg"} <= set(listed)
