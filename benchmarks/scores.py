@@ -88,6 +88,7 @@ def run(which: str, users: int, items: int, repeat: int) -> None:
         "item_groups": {i: i % 7 for i in range(items)},
         "user_groups": {u: u % 5 for u in range(users)},
         "item_features": {i: [i % 20, i % 3] for i in range(items)},
+        "prev_scores": {i: 1 / (1 + i) for i in range(items)},
     }
     tensor = BATCH * items * 4 / 2**20
     few, theirs = bridgeval.Scores(scores[:100]), relevance.slice(0, 1000)

@@ -73,6 +73,10 @@ class Shown(Protocol):
         """`[B, K]`; cells that are not valid must not be read without the mask."""
         ...
 
+    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+        """`[B, D]`: a pair column in the order of ranked lists; cells that are not valid hold anything."""
+        ...
+
     def counts(self) -> dict[str, int]:
         """Rows, repeated rows, masked rows: what the Census notes."""
         ...
@@ -163,6 +167,10 @@ class Rectangle:
         if name not in self._cells:
             self._cells[name] = self._laid_out(self._columns[name], 0)
         return self._cells[name]
+
+    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+        """`[B, D]`: a pair column in the order of ranked lists."""
+        return ranked.of(self.column(name))
 
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The lists best first, cut to `depth` columns (None: all)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,32 +52,18 @@ class Columns:
 
 @dataclass(frozen=True)
 class PairColumn:
-    """A pair column of a matrix: values for some cells; NaN (or False) for the others."""
+    """A pair column beside scores: a number for some pairs and NaN for the others; without `values`, whether it has the
+    pair.
+    """
 
     pairs: PairTable
     values: npt.NDArray[np.generic] | None
 
-    def cells(self, start: int, stop: int, columns: Columns, device: torch.device) -> Tensor:
-        """`[B, N]`."""
-        shape = (stop - start, len(columns.codes))
+    def of(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """`[n]`: the values of pairs."""
         if self.values is None:
-            cells = torch.zeros(shape, dtype=torch.bool, device=device)
-        else:
-            cells = torch.full(shape, torch.nan, dtype=torch.float64, device=device)
-        if not self.pairs.by_user:
-            at = self.pairs.find(np.zeros(shape[1], dtype=np.int64), columns.codes.cpu().numpy())
-            where = torch.from_numpy(np.flatnonzero(at >= 0)).to(device)
-            cells[:, where] = self._of(at[at >= 0], device)
-            return cells
-        rows, items, at = self.pairs.between(start, stop)
-        where, there = places_of(items, columns)
-        cells[torch.from_numpy(rows).to(device)[there], where[there]] = self._of(at, device)[there]
-        return cells
-
-    def _of(self, at: Positions, device: torch.device) -> Tensor:
-        if self.values is None:
-            return torch.ones(len(at), dtype=torch.bool, device=device)
-        return torch.from_numpy(self.values[at].astype(np.float64)).to(device)
+            return self.pairs.find(users, items) >= 0
+        return self.pairs.values(self.values, users, items)
 
 
 def places_of(items: Positions, columns: Columns) -> tuple[Tensor, Tensor]:
@@ -174,9 +161,16 @@ class Matrix:
 
     def column(self, name: str) -> Tensor:
         """`[B, N]`."""
-        if name == "score":
-            return self._scores
-        return self._beside[name].cells(*self._users, self._columns, self.device)
+        return self._scores if name == "score" else self._looked_up(name, self.items)
+
+    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+        """`[B, D]`: looked up for the items that are ranked and no others."""
+        return ranked.of(self._scores) if name == "score" else self._looked_up(name, ranked.items)
+
+    def _looked_up(self, name: str, items: Tensor) -> Tensor:
+        users = np.repeat(np.arange(*self._users), items.shape[1])
+        values = self._beside[name].of(users, items.cpu().numpy().ravel())
+        return torch.from_numpy(values).to(self.device).view(items.shape)
 
     def counts(self) -> dict[str, int]:
         """Rows, masked rows and rows that were seen; an item has one column, so none is repeated."""

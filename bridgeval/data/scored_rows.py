@@ -113,10 +113,7 @@ class ScoredRows:
         """Listed pairs of a batch, in the order of their users, as a rectangle."""
         start, stop = users
         columns: dict[str, npt.NDArray[Any]] = {"score": scores}
-        for name, beside in self.beside.columns.items():
-            at = owners + start
-            found = beside.pairs.find(at, items) >= 0
-            columns[name] = found if beside.values is None else beside.pairs.values(beside.values, at, items)
+        columns |= {name: beside.of(owners + start, items) for name, beside in self.beside.columns.items()}
         if self.beside.seen is not None:
             hidden = self.beside.seen.find(owners + start, items) >= 0
             columns |= {"hidden": hidden, "score": np.where(hidden, scores.dtype.type(MASKED), scores)}
