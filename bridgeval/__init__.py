@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
+    from bridgeval.explain import explain
     from bridgeval.hookspecs import hookimpl
     from bridgeval.metrics.weights import NcisMetric
     from bridgeval.report import Report
@@ -49,6 +50,7 @@ _HOMES = {
     "entry": "bridgeval.convention",
     "errors": "",
     "evaluate": "bridgeval.evaluate",
+    "explain": "bridgeval.explain",
     "hookimpl": "bridgeval.hookspecs",
     "metrics": "",
     "parse": "bridgeval.spec",
@@ -74,6 +76,7 @@ __all__ = [
     "entry",
     "errors",
     "evaluate",
+    "explain",
     "hookimpl",
     "metrics",
     "parse",
@@ -101,7 +104,8 @@ class _Face(ModuleType):
     """Keeps `bridgeval.evaluate` the function: importing the module of that name would put itself in its place."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value.evaluate if name == "evaluate" and isinstance(value, ModuleType) else value)
+        hides = isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__
+        super().__setattr__(name, getattr(value, name) if hides else value)
 
 
 sys.modules[__name__].__class__ = _Face

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bridgeval import plugins, spec
+from bridgeval.data.datasets import bytes_of
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merged_over_ranks
 from bridgeval.engine.metric import Metric
@@ -41,6 +42,7 @@ def evaluate(
     per_user: bool = False,
     device: str | torch.device = "auto",
     batch_size: int | None = None,
+    memory: int | str | None = None,
     progress: bool | Callable[[int], None] | None = None,
     group: ProcessGroup | None = None,
 ) -> Report:
@@ -65,6 +67,8 @@ def evaluate(
         per_user: whether to keep every user's value, see `Report.per_user`.
         device: "auto" takes a GPU where there is one.
         batch_size: users in a batch; None picks a size that fits a budget of memory.
+        memory: bytes to hold at once, or text such as "2GB"; larger files are streamed. None is a quarter of what is
+            free.
         progress: None shows a bar for long work on a terminal; True or False decides; a function is called with the
             number of users done.
         group: merges the states of all ranks of a `torch.distributed` group; each rank gives its own users.
@@ -96,7 +100,7 @@ def evaluate(
     )
     plan.check(source.offers)
     with progress_for(progress) as advance:
-        states = source.run(plan, Execution(_device(device), _checked(batch_size), advance))
+        states = source.run(plan, Execution(_device(device), _checked(batch_size), advance, bytes_of(memory)))
     if group is not None:
         states = merged_over_ranks(plan, states, group)
     label = getattr(source, "label", "")

@@ -34,6 +34,14 @@ def test_exports_are_exact_and_importable():
     assert set(bridgeval._HOMES) == set(bridgeval.__all__)
 
 
+@pytest.mark.parametrize("name", [name for name, home in bridgeval._HOMES.items() if home == f"bridgeval.{name}"])
+def test_importing_the_module_does_not_hide_the_function(name):
+    code = (
+        f"import bridgeval, bridgeval.{name}; from bridgeval import {name}; bridgeval.{name}.__call__; {name}.__call__"
+    )
+    assert "bridgeval" in loaded_after(code)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nosuch"):
         _ = bridgeval.nosuch

@@ -22,7 +22,7 @@ class _Shared:
 def tensor_of(array: npt.NDArray[Any]) -> Tensor:
     """A tensor that shares the memory of an array.
 
-    Arrow's arrays are read-only, of which torch has no notion and warns. Nothing in bridgeval writes to a tensor that it did
+    Arrow's arrays are read-only, of which torch has no notion and warns. Nothing here writes to a tensor that it did
     not make. Silencing the warning instead would not be safe in threads.
     """
     return torch.from_numpy(array if array.flags.writeable else np.asarray(_Shared(array)))

@@ -63,11 +63,13 @@ class Execution:
         device: where tensors live.
         batch_size: users in a batch; None picks one that fits a budget of memory.
         progress: called with the number of users done since the last call.
+        memory: bytes that may be held at once by sources that can choose.
     """
 
     device: torch.device
     batch_size: int | None = None
     progress: Callable[[int], None] | None = None
+    memory: int = 2 * 10**9
 
 
 def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution) -> States:

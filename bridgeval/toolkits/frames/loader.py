@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from bridgeval.data.datasets import dataset_at, memory_of
 from bridgeval.data.files import is_path, schema_at, table_at
 from bridgeval.data.inputs import offers_of
 from bridgeval.data.rows import is_frame
-from bridgeval.engine.source import DeferredSource, source_of
+from bridgeval.engine.plan import Execution, Plan, States
+from bridgeval.engine.source import DeferredSource, Source, source_of
+from bridgeval.toolkits.frames.streaming import StreamedSource
 
 
 class FramesLoader:
@@ -21,16 +25,50 @@ class FramesLoader:
         readable = is_frame(recommendations) or is_path(recommendations)
         return readable and (is_frame(relevance) or is_path(relevance) or isinstance(relevance, Mapping))
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource:
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         header = recommendations
         if is_path(recommendations):
             header = schema_at(os.fspath(recommendations)).empty_table()
-        return DeferredSource(
-            offers_of(header, **extras),
-            lambda: source_of(opened(recommendations), opened(relevance), **{k: opened(v) for k, v in extras.items()}),
-        )
+        offers = offers_of(header, **extras)
+        at_once = DeferredSource(offers, lambda: _held(recommendations, relevance, extras))
+        streamed = _streamed(recommendations, relevance, extras, offers)
+        return at_once if streamed is None else FileSource(at_once, streamed)
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Files: held at once where memory allows, streamed where it does not."""
+
+    at_once: DeferredSource
+    streamed: StreamedSource
+
+    @property
+    def offers(self) -> frozenset[str]:
+        return self.at_once.offers
+
+    def run(self, plan: Plan, how: Execution) -> States:
+        # Users that only the history, the baseline or a list names belong to no chunk.
+        fits = self.streamed.size <= how.memory or bool(plan.needs.users)
+        return self.at_once.run(plan, how) if fits else self.streamed.run(plan, how)
 
 
 def opened(value: Any) -> Any:
     """The table behind a path; anything else as it is."""
     return table_at(os.fspath(value)) if is_path(value) else value
+
+
+def _held(recommendations: Any, relevance: Any, extras: Mapping[str, Any]) -> DeferredSource:
+    return source_of(opened(recommendations), opened(relevance), **{k: opened(v) for k, v in extras.items()})
+
+
+def _streamed(
+    recommendations: Any, relevance: Any, extras: Mapping[str, Any], offers: frozenset[str]
+) -> StreamedSource | None:
+    if not is_path(recommendations) or not is_path(relevance):
+        return None
+    paths = os.fspath(recommendations), os.fspath(relevance)
+    shown, relevant = dataset_at(paths[0]), dataset_at(paths[1])
+    if shown is None or relevant is None:
+        return None
+    size = memory_of(paths[0], shown) + memory_of(paths[1], relevant)
+    return StreamedSource(shown, relevant, {k: opened(v) for k, v in extras.items()}, offers, size)

@@ -1,0 +1,56 @@
+"""Data sets: files that can be read in pieces, and how much memory their tables would take."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pyarrow.csv as pa_csv
+import pyarrow.dataset as pa_dataset
+
+from bridgeval.data.files import files_at
+from bridgeval.errors import BadParameterError
+
+# What a row takes while it is evaluated: its columns, its codes, and their copies in the order of users.
+BYTES_PER_ROW = 120
+# A line of text is seldom shorter than this.
+BYTES_PER_LINE = 12
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def dataset_at(path: str) -> pa_dataset.Dataset | None:
+    """The Parquet, CSV or TSV files of a path as a data set; None for files of another kind."""
+    files = files_at(path)
+    with open(files[0], "rb") as opened:
+        head = opened.readline(1 << 16)
+    if head.startswith(b"PAR1"):
+        partitioned = "hive" if os.path.isdir(path) else None
+        return pa_dataset.dataset(path if partitioned else files, format="parquet", partitioning=partitioned)
+    separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
+    if separator is None or b"\0" in head or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
+        return None
+    text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
+    return pa_dataset.dataset(files, format=text)
+
+
+def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:
+    """Bytes that evaluating this table at once would take, without reading it."""
+    if dataset.format.default_extname == "parquet":
+        return int(dataset.count_rows()) * BYTES_PER_ROW
+    return sum(map(os.path.getsize, files_at(path))) // BYTES_PER_LINE * BYTES_PER_ROW
+
+
+def bytes_of(memory: int | str | None) -> int:
+    """A budget in bytes: a number, or text such as "2GB"; None is a quarter of what is free.
+
+    >>> bytes_of("1.5 GB"), bytes_of(1000)
+    (1500000000, 1000)
+    """
+    if memory is None:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4 * 10**9
+        return max(free // 4, 10**8)
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(memory), re.IGNORECASE)
+    budget = int(float(found[1]) * UNITS[found[2].lower()]) if found else 0
+    if budget < 1:
+        raise BadParameterError("memory must be a number of bytes", f"{memory!r}", 'e.g. memory="2GB"')
+    return budget
