@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
+    from bridgeval.compare import compare
     from bridgeval.convention import Convention, entry
     from bridgeval.data.candidates import Candidates, sample_candidates
     from bridgeval.data.scores import Scores
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from bridgeval.engine.summary import Result
     from bridgeval.evaluate import evaluate
     from bridgeval.explain import explain
+    from bridgeval.gate import check
     from bridgeval.hookspecs import hookimpl
+    from bridgeval.inspection import Inspection, inspect
     from bridgeval.metrics.weights import NcisMetric
-    from bridgeval.report import Report
+    from bridgeval.report import Report, Reports
+    from bridgeval.slices import sliced
     from bridgeval.spec import parse
 
 __version__ = "0.1.0"
@@ -37,24 +41,30 @@ _HOMES = {
     "Blocks": "bridgeval.engine.blocks",
     "Candidates": "bridgeval.data.candidates",
     "Convention": "bridgeval.convention",
+    "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "NcisMetric": "bridgeval.metrics.weights",
     "Report": "bridgeval.report",
+    "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
     "Scores": "bridgeval.data.scores",
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
+    "check": "bridgeval.gate",
+    "compare": "bridgeval.compare",
     "entry": "bridgeval.convention",
     "errors": "",
     "evaluate": "bridgeval.evaluate",
     "explain": "bridgeval.explain",
     "hookimpl": "bridgeval.hookspecs",
+    "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.data.candidates",
+    "sliced": "bridgeval.slices",
     "testing": "",
 }
 
@@ -63,24 +73,30 @@ __all__ = [
     "Blocks",
     "Candidates",
     "Convention",
+    "Inspection",
     "ListMetric",
     "Metric",
     "NcisMetric",
     "Report",
+    "Reports",
     "Result",
     "RowMetric",
     "Scores",
     "Slate",
     "TopKMetric",
     "UserMetric",
+    "check",
+    "compare",
     "entry",
     "errors",
     "evaluate",
     "explain",
     "hookimpl",
+    "inspect",
     "metrics",
     "parse",
     "sample_candidates",
+    "sliced",
     "testing",
 ]
 

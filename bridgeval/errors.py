@@ -13,6 +13,7 @@
     |  |- NoLoaderError             no loader recognises them
     |  |- AmbiguousLoaderError      several do
     |  `- MissingDependencyError    a package has to be installed first
+    |- ConfigError(ValueError)      a config file, or what it asks for, is wrong
     |- MetricFailedError            a metric written in Python raised; carries metric and user
     `- PluginError                  a plugin misbehaves
        |- DuplicateNameError        two plugins offer one name
@@ -97,6 +98,10 @@ class AmbiguousLoaderError(LoaderError):
 
 class MissingDependencyError(LoaderError):
     """A package has to be installed first."""
+
+
+class ConfigError(BridgevalError, ValueError):
+    """A config file, or what it asks for, is wrong."""
 
 
 class MetricFailedError(BridgevalError, RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,33 @@ def progress_for(progress: bool | Callable[[int], None] | None) -> Iterator[Call
         yield None
 
 
+@contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """Says what is being waited for once it has taken two seconds, on a terminal; nothing is left of it after."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    said = threading.Event()
+
+    def say() -> None:
+        said.set()
+        print(f"\r{what} ...", end="", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(QUIET_SECONDS, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if said.is_set():
+            _clear()
+
+
+def _clear() -> None:
+    print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 class _Bar:
     """Counts users; appears once the work has taken long enough."""
 
@@ -46,4 +74,4 @@ class _Bar:
 
     def close(self) -> None:
         if self._last:
-            print(f"\r{' ' * 40}\r", end="", file=sys.stderr, flush=True)
+            _clear()

@@ -15,6 +15,7 @@ from torch import Tensor
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, count_repeats, matches, ranked
 from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import tensor_of
+from bridgeval.errors import NeedError
 
 if TYPE_CHECKING:
     from bridgeval.data.slates import Lists, Slates
@@ -63,6 +64,15 @@ class Shown(Protocol):
     @property
     def repeated(self) -> int:
         """How many cells hold an item that stands further left in their row too."""
+        ...
+
+    @property
+    def masked(self) -> Tensor:
+        """`[B]` int64: cells that score -inf."""
+        ...
+
+    def candidates(self, policy: Ranking) -> Tensor:
+        """`[B]` int64: how many items the ranking has, however deep."""
         ...
 
     def has(self, name: str) -> bool:
@@ -178,6 +188,17 @@ class Rectangle:
             self._rankings[policy] = ranked(self, policy)
         return self._rankings[policy].first(depth)
 
+    @property
+    def masked(self) -> Tensor:
+        """`[B]` int64: cells that score -inf."""
+        if not self.has("score"):
+            return torch.zeros_like(self.lengths)
+        return ((self.column("score") == float("-inf")) & self.valid).sum(1)
+
+    def candidates(self, policy: Ranking) -> Tensor:
+        """`[B]` int64: how many items the ranking has, however deep."""
+        return self.ranked_by(policy, None).valid.sum(1)
+
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         shown = self.ranked_by(policy, None)
@@ -195,12 +216,8 @@ class Rectangle:
         """Rows, repeated rows, masked rows: what the Census notes."""
         counts = {"shown rows": int(self.lengths.sum()), "repeated shown rows": self.repeated}
         if self.has("score"):
-            masked = (self.column("score") == float("-inf")) & self.valid
-            if self.has("hidden"):
-                hidden = self.column("hidden").bool() & self.valid
-                masked &= ~hidden
-                counts["seen rows"] = int(hidden.sum())
-            counts["masked rows"] = int(masked.sum())
+            seen = int((self.column("hidden").bool() & self.valid).sum()) if self.has("hidden") else 0
+            counts |= {"masked rows": int(self.masked.sum()) - seen, "seen rows": seen}
         return counts
 
     @cached_property
@@ -237,6 +254,13 @@ class Batch:
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+    @cached_property
+    def history(self) -> Rectangle:
+        """The rectangle `[B, H]` of what each user has in the history."""
+        if self.slates.history is None:
+            raise NeedError("what each user has in the history is not known", hint="give history=")
+        return Rectangle(self.slates.history, self.start, self.stop, len(self.slates.items), self.device)
 
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,14 +90,17 @@ class Inputs:
         if self.item_features is not None:
             items["features"] = self.item_features
         users = {} if self.user_groups is None else {"groups": self.user_groups}
-        return Context(catalogue, items, users, history_users, history_pairs)
+        given_users = 0 if self.users is None else len(self.users)
+        return Context(catalogue, items, users, history_users, history_pairs, given_users)
 
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
         extra = self._extra_users(needs)
         more_users = (*self.more_users, *extra.values())
-        slates = slates_of(self.recommendations, self.relevance, more_users, self.more_items)
-        shown = cast(Lists, slates.shown)
+        history = self.history if needs.lists else None
+        more_items = self.more_items if history is None else (*self.more_items, history.items)
+        slates = slates_of(self.recommendations, self.relevance, more_users, more_items)
+        shown = slates.shown
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.history is not None:
             shown = shown.with_columns(seen=_found(slates, shown, self.history))
@@ -109,7 +112,11 @@ class Inputs:
             ranks = ranks_of(slates.users, self.baseline)
             shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
             columns["in_baseline"] = _member(slates.users, _users(self.baseline))
-        yield Slates(slates.users, slates.items, shown, slates.relevant, columns)
+            columns["baseline_count"] = _distinct_items(slates, self.baseline)
+        if "all users" in needs.users:
+            columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
+        had = None if history is None else _history_lists(slates, history)
+        yield Slates(slates.users, slates.items, shown, slates.relevant, columns, had)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -119,12 +126,16 @@ class Inputs:
             extra["baseline"] = _users(self.baseline)
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
+        if "all users" in needs.users and self.users is not None:
+            extra["known"] = self.users
+        elif "all users" in needs.users and self.history is not None:
+            extra["known"] = _users(self.history)
         return extra
 
 
 # Argument -> the needs that it answers.
 ANSWERS = {
-    "history": ("seen", "item popularity", "catalogue", "users of the history"),
+    "history": ("seen", "item popularity", "catalogue", "users of the history", "history lists"),
     "baseline": ("baseline_rank", "users of the baseline"),
     "prev_scores": ("prev_score",),
     "catalogue": ("catalogue",),
@@ -138,6 +149,7 @@ ANSWERS = {
 def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
     offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    offers.add("all users")
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 
@@ -168,12 +180,21 @@ def highest_first(rows: Rows) -> Rows:
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
-def _distinct_items(slates: Slates, history: Rows) -> npt.NDArray[np.int64]:
-    """`[U]`: how many different items each user has in the history."""
-    users = history.owners.positions_in(slates.users)
-    items, (codes,) = encode([history.items])
+def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
+    """`[U]`: how many different items each user has in the rows."""
+    users = rows.owners.positions_in(slates.users)
+    items, (codes,) = encode([rows.items])
     pairs = distinct(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
+
+
+def _history_lists(slates: Slates, history: Rows) -> Lists:
+    """What each user has in the history, each item once, sorted."""
+    size = max(len(slates.items), 1)
+    users = history.owners.positions_in(slates.users)
+    pairs = distinct(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
+    owners, items = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
+    return lists_of(owners, len(slates), items, {})
 
 
 def ranks_of(users: Ids, rows: Rows) -> Rows:

@@ -134,7 +134,7 @@ class Matrix:
         return torch.bincount(self._seen_cells[0], minlength=len(self))
 
     @cached_property
-    def _masked(self) -> int:
+    def _masked_by_model(self) -> int:
         """How many cells the model masked, those apart that were seen too."""
         masked = self._masked_in(self._given)
         return masked - int((self._given[self._seen_cells] == MASKED).sum()) if masked else 0
@@ -155,6 +155,15 @@ class Matrix:
     @property
     def valid(self) -> Tensor:
         return torch.ones((1, 1), dtype=torch.bool, device=self.device).expand(len(self), self.width)
+
+    @property
+    def masked(self) -> Tensor:
+        """`[B]`: cells at -inf."""
+        return self.width - self._unmasked
+
+    def candidates(self, policy: Ranking) -> Tensor:
+        """`[B]`: the cells that a ranking has."""
+        return torch.full_like(self._seen, self.width) if policy.masked == "keep" else self._unmasked
 
     def has(self, name: str) -> bool:
         return name == "score" or name in self._beside
@@ -177,7 +186,7 @@ class Matrix:
         return {
             "shown rows": int(self.lengths.sum()),
             "repeated shown rows": 0,
-            "masked rows": self._masked,
+            "masked rows": self._masked_by_model,
             "seen rows": int(self._seen.sum()),
         }
 
@@ -209,8 +218,7 @@ class Matrix:
             order, others = (precedence, own), (own, own)
         above, equal = counts_beside(self._scores, scores, known, order)
         relevant_above, relevant_equal = counts_beside(scores.masked_fill(~known, torch.nan), scores, known, others)
-        candidates = torch.full_like(self._seen, self.width) if policy.masked == "keep" else self._unmasked
-        return Standings(known, above - relevant_above, equal - relevant_equal, candidates)
+        return Standings(known, above - relevant_above, equal - relevant_equal, self.candidates(policy))
 
     def _of(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor]:
         """`[B, R]` each: the scores of the relevant items, and which of them are candidates."""
@@ -223,12 +231,12 @@ class Matrix:
 
     @property
     def _any_masked(self) -> bool:
-        return self._masked > 0 or bool(self._seen.any())
+        return self._masked_by_model > 0 or bool(self._seen.any())
 
     @cached_property
     def _unmasked(self) -> Tensor:
         """`[B]`: the candidates of each user."""
-        return rows_count(np.not_equal, self._scores, MASKED) if self._masked else self.lengths
+        return rows_count(np.not_equal, self._scores, MASKED) if self._masked_by_model else self.lengths
 
     def _best(self, policy: Ranking, depth: int) -> Tensor:
         """`[B, depth]`: columns by score descending, then by the policy's order among equals, exactly."""

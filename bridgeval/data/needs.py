@@ -21,6 +21,7 @@ GIVEN_BY = {
     "users of the history": "history=",
     "users of the baseline": "baseline=",
     "users given": "users=",
+    "history lists": "history=",
 }
 
 
@@ -35,6 +36,8 @@ class Needs:
         users: who may count besides users who were shown something or have something relevant:
             `users of the history`, `users of the baseline`, `users given`.
         optional: pair columns that are read when they can be had.
+        lists: other lists of each user: `history lists`, what the user has in the history.
+        cutoff: the last place that a cutoff asks for, however deep other metrics read.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
     10
@@ -45,6 +48,8 @@ class Needs:
     context: frozenset[str] = frozenset()
     users: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    cutoff: int = 0
 
     def __or__(self, other: Needs) -> Needs:
         whole = self.depth is None or other.depth is None
@@ -54,6 +59,8 @@ class Needs:
             self.context | other.context,
             self.users | other.users,
             self.optional | other.optional,
+            self.lists | other.lists,
+            max(self.cutoff, other.cutoff),
         )
 
     def reads(self, pair_column: str) -> bool:
@@ -62,7 +69,7 @@ class Needs:
 
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
-        for need in sorted(self.pairs | self.context | self.users):
+        for need in sorted(self.pairs | self.context | self.users | self.lists):
             if need not in offered:
                 raise NeedError(
                     f"{who} needs {need}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -67,25 +67,32 @@ class Slates:
     Attributes:
         users: `[U]` their ids.
         items: `[V]` the sorted vocabulary that item codes point into.
-        shown: Lists in the order they came, with `score` unless they come ranked; or rows of scores.
+        shown: rows in the order they came, with `score` unless they come ranked. Of a score matrix they are read batch
+            by batch: then only what `ShownRows` has can be asked for.
         relevant: rows with `gain`.
         user_columns: name -> `[U]`.
+        history: what each user has in the history, each item once; None when nothing needs it.
     """
 
     users: Ids
     items: Ids
-    shown: ShownRows
+    shown: Lists
     relevant: Lists
     user_columns: Mapping[str, Column] = field(default_factory=dict)
+    history: Lists | None = None
 
     def __len__(self) -> int:
         return len(self.users)
 
     def of_users(self, users: npt.NDArray[np.int64], shown: ShownRows) -> Slates:
         """Some of the users, in the order given, with what they were shown."""
-        columns = {name: column[users] for name, column in self.user_columns.items()}
         return replace(
-            self, users=self.users.take(users), shown=shown, relevant=self.relevant.take(users), user_columns=columns
+            self,
+            users=self.users.take(users),
+            shown=cast(Lists, shown),
+            relevant=self.relevant.take(users),
+            user_columns={name: column[users] for name, column in self.user_columns.items()},
+            history=None if self.history is None else self.history.take(users),
         )
 
 

@@ -18,6 +18,7 @@ from bridgeval.metrics.accuracy import (
     nDCGRendle2020,
 )
 from bridgeval.metrics.auc import AUC, GAUC, LAUC
+from bridgeval.metrics.bias import ACLT, APLT, ARP, PopREO, PopRSP
 from bridgeval.metrics.counterfactual import (
     IPS,
     NCISMAP,
@@ -28,10 +29,21 @@ from bridgeval.metrics.counterfactual import (
     NCISPrecision,
     NCISRecall,
 )
+from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
+from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
+from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
+from bridgeval.metrics.fairness import REO, RSP, BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
+from bridgeval.metrics.multiobjective import EucDistance, Hypervolume
+from bridgeval.metrics.novelty import EFD, EPC
 from bridgeval.metrics.rating import MAE, MSE, RMSE
 
 __all__ = [
+    "ACLT",
+    "APLT",
+    "ARP",
     "AUC",
+    "EFD",
+    "EPC",
     "F1",
     "GAUC",
     "IPS",
@@ -43,15 +55,35 @@ __all__ = [
     "MSE",
     "NCISMAP",
     "NCISMRR",
+    "REO",
     "RMSE",
+    "RSP",
     "SNIPS",
+    "BiasDisparityBD",
+    "BiasDisparityBR",
+    "BiasDisparityBS",
+    "EucDistance",
+    "Gini",
     "HitRate",
+    "Hypervolume",
+    "ItemCoverage",
+    "ItemMADRanking",
+    "ItemMADRating",
     "NCISHitRate",
     "NCISPrecision",
     "NCISRecall",
     "NCISnDCG",
+    "NumRetrieved",
+    "PopREO",
+    "PopRSP",
     "Precision",
     "Recall",
+    "SRecall",
+    "ShannonEntropy",
+    "UserCoverage",
+    "UserCoverageAtN",
+    "UserMADRanking",
+    "UserMADRating",
     "nDCG",
     "nDCGRendle2020",
 ]

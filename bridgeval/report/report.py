@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import html
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import Result, UserTable
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
+from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Population:
 
 
 @dataclass(frozen=True)
-class Report(Mapping[str, float]):
-    """The numbers of one evaluation, by the name of the metric.
+class Report(Exports, Mapping[str, float]):
+    """The numbers of one evaluation, by the name of the metric; `to_csv`, `to_html`, ... are ways out of it.
 
     Attributes:
         results: name -> Result, with users, deviation, parts and notes.
@@ -92,6 +92,7 @@ class Report(Mapping[str, float]):
         population: who counted, who was left out, and why.
         loader: the loader that read the data.
         label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
+        manifest: what made it, where that is known: inputs and their hashes, parameters.
     """
 
     results: Mapping[str, Result]
@@ -100,6 +101,15 @@ class Report(Mapping[str, float]):
     loader: str = ""
     collected: Mapping[str, UserTable] = field(default_factory=dict)
     label: str = ""
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> Mapping[str, Report]:
+        return {"": self}
+
+    def marked(self, name: str) -> str:
+        """A metric's name with the report's label."""
+        return f"{name} ({self.label})" if self.label else name
 
     @property
     def values(self) -> dict[str, float]:  # type: ignore[override]
@@ -121,10 +131,16 @@ class Report(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.values)
 
-    def per_user(self, name: str) -> pd.DataFrame:
-        """A frame (user, value) of one metric; needs `evaluate(..., per_user=True)`."""
-        import pandas as pd
+    def per_user(self, name: str | None = None) -> Any:
+        """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.
 
+        A pandas frame; a Spark frame, of which nothing has been collected, where the evaluation ran in Spark.
+        """
+        if name is None:
+            named = {(own, getattr(self.metrics[own], "k", None)): table for own, table in self.collected.items()}
+            if not named:
+                raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
+            return next(iter(named.values())).together(named)
         own = self._spelled(name)
         if own not in self.collected:
             hint = (
@@ -133,57 +149,18 @@ class Report(Mapping[str, float]):
                 else "this metric has one value for all users"
             )
             raise UnknownMetricError(f"the report has no per-user values of {own}", hint=hint)
-        table = self.collected[own]
-        users = table.users.tolist() if table.users is not None else []
-        return pd.DataFrame({"user": users, "value": table.values})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A frame in long form: metric (with the report's label), k, value, low, high, users; a row for each number."""
-        import pandas as pd
-
-        return pd.DataFrame(self._rows())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: numbers by name, then the population."""
-        label = {"label": self.label} if self.label else {}
-        return {"values": self.values, "population": self.population.__dict__, "loader": self.loader, **label}
+        return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
 
     def __str__(self) -> str:
         from tabulate import tabulate
 
-        rows = [
-            (row["metric"], _number(row["value"]), _interval(row["low"], row["high"]), _count(row["users"]))
-            for row in self._rows()
-        ]
-        table = tabulate(rows, headers=["metric", "value", "95% interval", "users"], disable_numparse=True,
-                         colalign=("left", "right", "right", "right"))  # fmt: skip
+        wide = self.wide()
+        rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
+        aligned = ("left", *("right" for _ in wide.head[1:]))
+        table = tabulate(rows, headers=wide.head, disable_numparse=True, colalign=aligned)
         return "\n".join([table, "", *self.population.sentences()])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><td>{html.escape(row['metric'])}</td><td>{_number(row['value'])}</td>"
-            f"<td>{_interval(row['low'], row['high'])}</td><td>{_count(row['users'])}</td></tr>"
-            for row in self._rows()
-        )
-        notes = "<br>".join(map(html.escape, self.population.sentences()))
-        head = "<tr><th>metric</th><th>value</th><th>95% interval</th><th>users</th></tr>"
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{notes}</p>"
-
-    def _rows(self) -> list[dict[str, Any]]:
-        rows = []
-        mark = f" ({self.label})" if self.label else ""
-        for name, result in self.results.items():
-            k = getattr(self.metrics[name], "k", None)
-            common = {"k": k, "users": result.users}
-            if result.value is not None:
-                low, high = result.interval() or (math.nan, math.nan)
-                rows.append({"metric": name + mark, "value": result.value, "low": low, "high": high, **common})
-            for part, value in result.parts.items():
-                spelled = f"{name}[{part}]{mark}"
-                rows.append({"metric": spelled, "value": value, "low": math.nan, "high": math.nan, **common})
-        return rows
 
     def _spelled(self, name: str) -> str:
         """The report's own spelling of a name; a toolkit's prefix may be left out where that is unique."""
@@ -230,15 +207,3 @@ def _refuse_nobody(results: Mapping[str, Result], population: Population) -> Non
             "; ".join(population.sentences()),
             "check that the relevance has rows with a gain above 0 and that user ids agree on both sides",
         )
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
-
-
-def _interval(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f"{low:.4f} .. {high:.4f}"
-
-
-def _count(users: int | None) -> str:
-    return "" if users is None else f"{users:,}"

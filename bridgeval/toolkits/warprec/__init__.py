@@ -1,9 +1,10 @@
-"""WarpRec: score matrices, its metric classes and the files it writes."""
+"""WarpRec: its forty metrics by its names, score matrices, its metric classes and the files it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bridgeval.convention import Convention
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.toolkits.warprec.adapter import metric
 from bridgeval.toolkits.warprec.bases import (
@@ -16,6 +17,7 @@ from bridgeval.toolkits.warprec.bases import (
 )
 from bridgeval.toolkits.warprec.files import read_per_user, read_recommendations, read_split
 from bridgeval.toolkits.warprec.loader import ScoresLoader, WrittenLoader
+from bridgeval.toolkits.warprec.metrics import WARPREC
 
 __all__ = [
     "BaseMetric",
@@ -29,6 +31,11 @@ __all__ = [
     "read_recommendations",
     "read_split",
 ]
+
+
+@hookimpl
+def bridgeval_conventions() -> Iterable[Convention]:
+    return [WARPREC]
 
 
 @hookimpl

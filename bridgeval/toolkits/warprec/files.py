@@ -21,7 +21,7 @@ from bridgeval.data.columns import columns_for
 from bridgeval.data.files import PARQUET_MAGIC, files_at
 from bridgeval.data.ids import Ids
 from bridgeval.data.rows import Rows
-from bridgeval.engine.summary import UserTable
+from bridgeval.engine.state import UserTable
 from bridgeval.errors import InputError
 
 TIME = r"\d{2}\.\d{2}\.\d{4}_\d{2}-\d{2}-\d{2}"

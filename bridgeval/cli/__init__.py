@@ -1,0 +1,155 @@
+"""The command `bridgeval`.
+
+Commands are named here and imported when they are run, so that `--help` is quick: a command's module imports click
+and nothing heavy at its top. To add one, write a module beside these and a line in COMMANDS.
+
+Exit codes: 0 done; 1 a check said no; 2 the command, its config or a metric's name is wrong; 3 the data is wrong or
+cannot be read; 4 a package or a plugin is missing or failed; 70 a fault of bridgeval; 130 interrupted; 141 the reader
+of the output went away.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from bridgeval import __version__
+from bridgeval.errors import (
+    BridgevalError,
+    BridgevalWarning,
+    ConfigError,
+    InputError,
+    LoaderError,
+    MissingDependencyError,
+    NeedError,
+    SpecError,
+)
+
+COMMANDS = {
+    "evaluate": "bridgeval.cli.evaluate:evaluate",
+    "compare": "bridgeval.cli.compare:compare",
+    "check": "bridgeval.cli.check:check",
+    "inspect": "bridgeval.cli.inspect:inspect",
+    "metrics": "bridgeval.cli.listing:metrics",
+    "plugins": "bridgeval.cli.listing:plugins",
+    "librec": "bridgeval.cli.toolkits:librec",
+    "spark": "bridgeval.cli.toolkits:spark",
+    "verify": "bridgeval.cli.verify:verify",
+    "demo": "bridgeval.cli.demo:demo",
+    "completion": "bridgeval.cli.completion:completion",
+}
+
+SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, FAULT, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
+
+
+class Program(click.Group):
+    """A group whose commands are imported when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        if not any(option.name == "debug" for option in command.params):
+            command.params.append(_debug_option())
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            answer = super().invoke(ctx)
+            sys.stdout.flush()
+            return answer
+        except BrokenPipeError:
+            # What Python would still flush at its end must go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(NO_READER) from None
+
+
+def _debug_option() -> click.Option:
+    return click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
+
+
+@click.group(
+    cls=Program,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "BRIDGEVAL",
+        "max_content_width": 110,
+    },
+    params=[_debug_option()],
+    epilog="Start with `bridgeval demo`, or `bridgeval evaluate recs.parquet truth.parquet -m nDCG@5,10`.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="bridgeval", message="%(prog)s %(version)s")
+def program() -> None:
+    """Any recommender toolkit's output in, any toolkit's numbers out, from one engine."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command and exits with its code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.showwarning = _show_warning
+    try:
+        code = program.main(given, prog_name="bridgeval", standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:
+        if "--debug" in given:
+            traceback.print_exc()
+        code = _explain(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: BaseException) -> int:
+    """Says what went wrong in one line and a hint; the exit code."""
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        say("interrupted", "")
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        say(*_usage(error))
+        return WRONG_COMMAND
+    if isinstance(error, BridgevalError):
+        say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
+        return _code(error)
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
+        return UNAVAILABLE
+    say(
+        f"bridgeval failed: {type(error).__name__}: {error}",
+        "this is a fault of bridgeval; run again with --debug and report what it prints",
+    )
+    return FAULT
+
+
+def _usage(error: click.ClickException) -> tuple[str, str]:
+    message = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    return message, f"`{context.command_path if context else 'bridgeval'} --help` shows how it is used"
+
+
+def _code(error: BridgevalError) -> int:
+    if isinstance(error, MissingDependencyError):
+        return UNAVAILABLE
+    if isinstance(error, SpecError | NeedError | ConfigError):
+        return WRONG_COMMAND
+    return WRONG_DATA if isinstance(error, InputError | LoaderError) else UNAVAILABLE
+
+
+def say(message: str, hint: str) -> None:
+    """An error in a line, and what to do about it in another."""
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(message.split())}", err=True)
+    if hint:
+        click.echo(f"{click.style('hint:', fg='cyan')}  {' '.join(hint.split())}", err=True)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Our own warnings in a line; the rest are for developers, not for the person at the terminal."""
+    if issubclass(category, BridgevalWarning):
+        click.echo(f"{click.style('warning:', fg='yellow')} {message}", err=True)

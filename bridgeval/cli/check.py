@@ -1,0 +1,86 @@
+"""`bridgeval check`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bridgeval.cli.options import FILES, options, settings_in
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  bridgeval check recs.parquet truth.parquet --max-drop nDCG@10=1% --save old.json     (the first time)
+  bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --junit gate.xml
+"""
+)
+@click.argument("recs")
+@click.argument("truth")
+@click.option("--baseline", "old", type=click.Path(), help="What --save wrote, or a Parquet file of per-user values.")
+@click.option(
+    "--max-drop",
+    "limits",
+    multiple=True,
+    required=True,
+    metavar="METRIC=DROP",
+    help="The drop that would be borne: nDCG@10=1% (of the baseline's value) or nDCG@10=0.002. Repeatable.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="How often a drop of the limit may pass.")
+@click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean.")
+@click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
+@click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
+@click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if it holds.")
+@options(FILES)  # fmt: skip
+@click.pass_context
+def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:
+    """A gate for pipelines: RECS may not be worse than a baseline by more than is borne.
+
+    A non-inferiority test on paired users: the gate holds when, for every metric, a drop as large as its limit can be
+    ruled out. Exits with 0 if it holds, with 1 if it does not, with 2 if it could not be run.
+    """
+    from bridgeval.cli import SAID_NO, WRONG_COMMAND, say
+    from bridgeval.errors import BridgevalError
+
+    try:
+        holds = _run(context, recs, truth, given)
+    except BridgevalError as error:
+        say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
+        raise click.exceptions.Exit(WRONG_COMMAND) from error
+    if not holds:
+        raise click.exceptions.Exit(SAID_NO)
+
+
+def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -> bool:
+    import bridgeval
+    from bridgeval.cli.output import write_file
+    from bridgeval.errors import ConfigError
+    from bridgeval.gate import Limit, save_baseline
+    from bridgeval.gate import check as checked
+    from bridgeval.request import request_of
+
+    if not given["old"] and not given["save"]:
+        raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")
+    limits = [Limit.of(text, given["convention"]) for text in given["limits"]]
+    request = request_of({**settings_in(context), "recommendations": {"recs": recs}, "relevance": truth})
+    report = bridgeval.evaluate(
+        request.opened["recommendations[recs]"],
+        request.opened["relevance"],
+        [limit.metric for limit in limits],
+        per_user=True,
+        **request.extras(),
+    )
+    holds = True
+    if given["old"]:
+        gate = checked(report, None, given["old"], limits, alpha=given["alpha"])
+        click.echo(str(gate))
+        holds = gate.holds
+        if given["junit"]:
+            write_file(given["junit"], gate.to_junit)
+        if given["markdown"]:
+            write_file(given["markdown"], gate.to_markdown)
+    if given["save"] and holds:
+        write_file(given["save"], lambda path: save_baseline(report, path))
+    return holds

@@ -1,0 +1,119 @@
+"""`bridgeval compare`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridgeval.cli.options import ASKING, FILES, options, settings_in
+
+if TYPE_CHECKING:
+    from bridgeval.report.comparison import Comparison
+
+TESTING = (
+    click.option("--baseline", "against", metavar="NAME", help="The system to compare with. [default: the first]"),
+    click.option("--pairs", type=click.Choice(["baseline", "all"]), default="baseline", show_default=True,
+                 help="Each system with the baseline, or all pairs."),
+    click.option("--test", default="t", show_default=True, help="Whose p decides: t, wilcoxon or permutation."),
+    click.option("--correction", type=click.Choice(["holm", "bh", "none"]), default="holm", show_default=True),
+    click.option("--family", type=click.Choice(["all", "metric", "system"]), default="all", show_default=True,
+                 help="The tests that are corrected together."),
+    click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
+    click.option("--resamples", type=int, default=10_000, show_default=True, help="Of bootstrap and permutation."),
+    click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--by", type=click.Path(), help="Slices: a file with the user id and columns of labels."),
+    click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]), default="table",
+                 show_default=True, help="How the comparison is written."),
+    click.option("--out", type=click.Path(dir_okay=False), help="Write it here, not to the terminal."),
+    click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
+)  # fmt: skip
+WRITERS = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "latex": "to_latex"}
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  bridgeval compare truth.parquet old=a.parquet new=b.parquet -m nDCG@10 -m Recall@10
+  bridgeval compare truth.tsv runs/ --pairs all --report page.html
+  bridgeval compare truth.tsv old=a.tsv new=b.tsv --by users.csv --format md
+  bridgeval compare saved.parquet            (what `evaluate --per-user` wrote)
+"""
+)
+@click.argument("files", nargs=-1, metavar="[TRUTH] RECS...", required=True)
+@options(ASKING, FILES, TESTING)
+@click.pass_context
+def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
+    """Is one system better than another?
+
+    TRUTH comes first; RECS is one file for each system, NAME=FILE gives it a name, a folder stands for the files in it.
+    Files of per-user values stand for the systems in them; with nothing but those, TRUTH is left out.
+    """
+    import bridgeval
+    from bridgeval.request import opened
+
+    systems, truth, evaluation = _inputs(context, files)
+    found = bridgeval.compare(
+        systems,
+        truth,
+        given["metrics"] or ("nDCG@10", "Recall@10"),
+        baseline=given["against"],
+        by=opened(given["by"]) if given["by"] else None,
+        **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
+        **evaluation,
+    )
+    _write(found, given)
+
+
+def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+    """Systems, truth, and further arguments of `evaluate`."""
+    from bridgeval.report.panel import is_user_values
+    from bridgeval.request import request_of
+
+    saved = is_user_values(files[0].rpartition("=")[2])
+    truth, runs = ("", files) if saved else (files[0], files[1:])
+    paths = dict(_systems(runs))
+    lists = {name: path for name, path in paths.items() if not is_user_values(path)}
+    if not lists:
+        return paths, None, {}
+    if not truth:
+        raise click.UsageError("TRUTH must be the first file where systems are given as recommendations.", context)
+    request = request_of({**settings_in(context), "recommendations": lists, "relevance": truth})
+    tables = {name: request.opened[f"recommendations[{name}]"] for name in lists}
+    return {**paths, **tables}, request.opened["relevance"], request.extras() | {"convention": request.convention}
+
+
+def _systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
+    from bridgeval.report.panel import is_user_values, read_user_values
+    from bridgeval.request import system_and_path
+
+    for run in runs:
+        name, path = system_and_path(run)
+        if os.path.isdir(path):
+            inside = sorted(entry.path for entry in os.scandir(path) if entry.is_file())
+            yield from _systems(inside)
+        elif is_user_values(path) and name == system_and_path(path)[0]:
+            saved = list(read_user_values(path))
+            yield from ((own or name, path) for own in saved)
+        else:
+            yield name, path
+
+
+def _write(found: Comparison, given: dict[str, Any]) -> None:
+    from bridgeval.cli.output import write_file
+
+    text = f"{found}\n" if given["format"] == "table" else getattr(found, WRITERS[given["format"]])()
+    if given["out"]:
+        write_file(given["out"], lambda path: _written(text, path))
+    else:
+        click.echo(text, nl=False)
+    if given["report"]:
+        write_file(given["report"], found.to_html)
+
+
+def _written(text: str, path: str) -> None:
+    with open(path, "w", encoding="utf-8") as opened:
+        opened.write(text)

@@ -1,0 +1,51 @@
+"""`bridgeval evaluate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bridgeval.cli.options import ASKING, READING, options, request_from
+
+WRITING = (
+    click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]),
+                 help="How the numbers are written. [default: table]"),
+    click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),
+    click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
+    click.option("--per-user", type=click.Path(dir_okay=False), help="Write every user's values here, as Parquet."),
+    click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
+    click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: what fits]"),
+    click.option("--inspect/--no-inspect", default=True, help="Look for oddities in the data; the alarming are shown."),
+)  # fmt: skip
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  bridgeval evaluate recs.parquet truth.parquet -m nDCG@5,10 -m Recall@10
+  bridgeval evaluate bpr=a.tsv als=b.tsv truth.tsv --train train.tsv --report page.html
+  bridgeval evaluate run.trec qrels.txt --convention trec_eval -m ndcg_cut@10
+  zcat recs.csv.gz | bridgeval evaluate - truth.csv --format json --out report.json
+  bridgeval evaluate --config study.toml --format md
+"""
+)
+@click.argument("files", nargs=-1, metavar="[RECS]... TRUTH")
+@options(ASKING, READING, WRITING)
+@click.pass_context
+def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
+    """Evaluate recommendations against what proved relevant.
+
+    RECS is one file for each system, NAME=FILE gives it a name; TRUTH comes last. Files are told by what is in them:
+    Parquet, CSV, TSV, JSON lines, TREC runs and qrels, .npy score matrices; packed by gzip, bzip2 or zstd or not; - is
+    standard input.
+    """
+    from bridgeval.request import run
+
+    request = request_from(context, files, config)
+    outcome = run(request)
+    # Imported late: what is wrong with the files is said without waiting for the engine.
+    from bridgeval.cli import output
+
+    output.write(request, outcome)

@@ -1,0 +1,57 @@
+"""`bridgeval inspect`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from bridgeval.cli.options import ASKING, READING, options, request_from
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  bridgeval inspect recs.parquet truth.parquet
+  bridgeval inspect recs.csv truth.csv --train train.csv -m nDCG@20 --format json
+"""
+)
+@click.argument("files", nargs=-1, metavar="[RECS]... TRUTH")
+@options(ASKING, READING)
+@click.option("--format", type=click.Choice(["table", "json"]), help="How the findings are written. [default: table]")
+@click.pass_context
+def inspect(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
+    """Look at the data before it is measured.
+
+    Says who is in the recommendations, in the truth, in both, what is odd (short lists, repeated rows, ties at the cut,
+    unknown and seen items, missing values, ids of the other side's type), and what each does to the first metric. Exits
+    with 1 if no number can be had.
+    """
+    import bridgeval
+    from bridgeval.cli import SAID_NO
+    from bridgeval.cli.output import console, print_findings
+
+    request = request_from(context, files, config)
+    inspections = {
+        system: bridgeval.inspect(
+            request.opened[f"recommendations[{system}]"],
+            request.opened["relevance"],
+            request.metrics,
+            convention=request.convention,
+            **request.extras(),
+        )
+        for system in request.recommendations
+    }
+    if request.format == "json":
+        found = {system: inspection.to_dict() for system, inspection in inspections.items()}
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        for system, inspection in inspections.items():
+            if len(inspections) > 1:
+                console().print(f"[bold]{system}[/bold]")
+            console().print(inspection.summary(), markup=False)
+            print_findings(inspection.findings, console())
+    if any(finding.level == "stop" for one in inspections.values() for finding in one.findings):
+        raise click.exceptions.Exit(SAID_NO)

@@ -1,0 +1,170 @@
+"""`bridgeval metrics` and `bridgeval plugins`: what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridgeval.cli.options import MetricName
+
+if TYPE_CHECKING:
+    from bridgeval.engine.metric import Metric
+
+FAMILIES = (
+    "accuracy", "rating", "coverage", "novelty", "diversity", "bias", "fairness", "multiobjective", "counterfactual",
+)  # fmt: skip
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  bridgeval metrics
+  bridgeval metrics nDCG
+  bridgeval metrics replay:NDCG
+  bridgeval metrics --convention ranx
+"""
+)
+@click.argument("name", required=False, type=MetricName())
+@click.option("--convention", metavar="TOOLKIT", help="List a toolkit's names and what they are natively.")
+def metrics(name: str | None, convention: str | None) -> None:
+    """List the metrics, or explain one: formula, what it needs, direction, parameters."""
+    if name is not None:
+        _explain(name)
+    elif convention is not None:
+        _list_convention(convention)
+    else:
+        _list_metrics()
+
+
+@click.command()
+def plugins() -> None:
+    """List plugins, where each comes from, and why one was left out."""
+    import warnings
+
+    from bridgeval import plugins as installed_plugins
+    from bridgeval.errors import PluginWarning
+
+    with warnings.catch_warnings():
+        # The table says the same.
+        warnings.simplefilter("ignore", PluginWarning)
+        known = installed_plugins.installed()
+        offers: dict[str, Iterable[str]] = {
+            "metrics": known.metrics,
+            "loaders": known.loaders,
+            "conventions": known.conventions,
+        }
+    _print_table(
+        ["plugin", "comes with", "state"],
+        [(info.name, info.distribution, info.error or "loaded") for info in known.infos],
+    )
+    for what, found in offers.items():
+        click.echo(f"{what}: {', '.join(sorted(found, key=str.lower))}")
+    click.echo(f"switch some off with {installed_plugins.DISABLE}=name,name (or =all)")
+
+
+def _list_metrics() -> None:
+    from bridgeval import plugins as installed_plugins
+    from bridgeval.report.definitions import summary_of
+
+    known = installed_plugins.installed()
+    order = {family: at for at, family in enumerate(FAMILIES)}
+    listed = sorted(known.metrics.items(), key=lambda pair: order.get(pair[1].family, len(order)))
+    rows = [(name, metric.family, _arrow(metric), _first_sentence(summary_of(metric))) for name, metric in listed]
+    _print_table(["metric", "family", "", "is"], rows)
+    click.echo("↑ higher is better, ↓ lower is better; `bridgeval metrics NAME` explains one")
+    names = ", ".join(f"{table.toolkit} ({len(table.metrics)})" for table in known.conventions.values())
+    click.echo(f"conventions: {names}; `bridgeval metrics --convention {next(iter(known.conventions))}` lists one")
+
+
+def _list_convention(toolkit: str) -> None:
+    from bridgeval import plugins as installed_plugins
+    from bridgeval.errors import UnknownMetricError
+
+    known = installed_plugins.installed()
+    if toolkit not in known.conventions:
+        raise UnknownMetricError(
+            f"there is no convention {toolkit!r}", hint=f"the conventions are {', '.join(sorted(known.conventions))}"
+        )
+    table = known.conventions[toolkit]
+    rows = []
+    for own in table.metrics:
+        metric = _made(f"{toolkit}:{own}")
+        rows.append((f"{toolkit}:{own}", _native(metric) if metric is not None else "see `bridgeval metrics`"))
+    click.echo(table.description)
+    _print_table(["name", "is natively"], rows)
+
+
+def _explain(name: str) -> None:
+    from bridgeval.data.needs import GIVEN_BY
+    from bridgeval.report.definitions import definition_of, parameters_of
+
+    metric = _made(name, must=True)
+    assert metric is not None
+    definition = definition_of(metric)
+    click.echo(f"{definition.name}  ({definition.family}; {definition.direction})\n")
+    click.echo(definition.summary + "\n")
+    if definition.native != definition.name:
+        click.echo(f"natively: {definition.native}\n")
+    click.echo("as asked for:")
+    for rule in definition.rules:
+        click.echo(f"  - {rule}")
+    needs = metric.needs()
+    needed = sorted(needs.pairs | needs.context | needs.users)
+    click.echo(
+        "needs: " + ("; ".join(f"{need}: {GIVEN_BY.get(need, need)}" for need in needed) or "lists and relevance")
+    )
+    click.echo("parameters:")
+    values = {f: getattr(metric, f) for f in parameters_of(type(metric))}
+    _print_table(
+        ["name", "value", "meaning"], [(f, repr(values[f]), said) for f, said in parameters_of(type(metric)).items()]
+    )
+
+
+def _made(name: str, must: bool = False) -> Metric | None:
+    """A metric by name, with a cutoff of 10 where it wants one and none was given."""
+    from bridgeval import spec
+    from bridgeval.errors import BadParameterError, SpecError
+
+    for text in (name, f"{name}@10"):
+        try:
+            return spec.parse(text)[0]
+        except BadParameterError as error:
+            if "needs a cutoff" not in error.wrong and must:
+                raise
+        except SpecError:
+            if must:
+                raise
+    return None
+
+
+def _native(metric: Metric) -> str:
+    from dataclasses import replace
+
+    return str(replace(metric, label=None))
+
+
+def _arrow(metric: type[Metric]) -> str:
+    return "" if metric.higher_is_better is None else "↑" if metric.higher_is_better else "↓"
+
+
+def _first_sentence(text: str) -> str:
+    first = text.split("\n\n")[0]
+    return first if len(first) < 120 else first[:117].rsplit(" ", 1)[0] + " ..."
+
+
+def _print_table(head: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from bridgeval.cli.output import console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in head:
+        table.add_column(title, no_wrap=title == head[0])
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    console().print(table)

@@ -1,0 +1,121 @@
+"""Options that several commands share, and how what was typed becomes settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from bridgeval.request import Request
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ONE_BY_ONE = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+EXISTING = click.Path()
+
+
+class Pairs(click.ParamType):  # type: ignore[type-arg]
+    """`user=customer,item=sku` as a dictionary."""
+
+    name = "part=column,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
+        if isinstance(value, dict):
+            return value
+        pairs = [pair.partition("=") for pair in value.split(",")]
+        if not all(equals and part and column for part, equals, column in pairs):
+            self.fail(f"{value!r} is not part=column,part=column, e.g. user=customer,item=sku", param, ctx)
+        return {part.strip(): column.strip() for part, _, column in pairs}
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """`user,item,score` as a list."""
+
+    name = "name,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        return [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
+
+
+class MetricName(click.ParamType):  # type: ignore[type-arg]
+    """A metric's name, completed by the shell from what is installed."""
+
+    name = "metric"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        from bridgeval import spec
+
+        start = incomplete.lower()
+        return [click.shell_completion.CompletionItem(name) for name in spec.names() if name.lower().startswith(start)]
+
+
+FILES = (
+    click.option(
+        "--history", "--train", type=EXISTING, help="Training interactions: for novelty, popularity, seen items."
+    ),
+    click.option("--catalogue", type=EXISTING, help="All items that could have been shown."),
+    click.option("--item-groups", type=EXISTING, help="Item and its group, for fairness between items."),
+    click.option("--user-groups", type=EXISTING, help="User and their group."),
+    click.option("--item-features", type=EXISTING, help="Item and one feature a row."),
+    click.option("--prev-scores", type=EXISTING, help="The logging policy's scores, for counterfactual metrics."),
+    click.option("--users", type=EXISTING, help='Users that count under users="given".'),
+    click.option("--columns", type=Pairs(), help="Which column plays which part: user=customer,item=sku."),
+    click.option("--recs-columns", type=Names(), help="Columns in order, where RECS has no header: user,item,score."),
+    click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ leaves one out."),
+    click.option("--history-columns", type=Names(), help="The same for the history."),
+    click.option("--text-ids", is_flag=True, help="Read ids as text even where they look like numbers."),
+    click.option("--loader", metavar="NAME", help="The loader, where several fit."),
+)
+READING = (
+    *FILES,
+    click.option("--baseline", type=EXISTING, help="Another system's recommendations, for unexpectedness."),
+)
+ASKING = (
+    click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True,
+                 help="e.g. nDCG@5,10; may be repeated. [default: nDCG@10 and Recall@10]"),
+    click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean, e.g. replay."),
+    click.option("--config", type=EXISTING, help="A TOML or YAML file with any of these settings; flags win."),
+)  # fmt: skip
+
+
+def options(*groups: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    """Adds groups of options to a command, in order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return add
+
+
+def request_from(context: click.Context, files: Sequence[str], config: str | None) -> Request:
+    """The Request of a config file and of the flags that were given; flags win."""
+    from bridgeval.request import read_config, request_of
+
+    settings = read_config(config) if config else {}
+    for name, value in context.params.items():
+        if context.get_parameter_source(name) in ONE_BY_ONE and name not in ("files", "config"):
+            settings[name] = value
+    if len(files) == 1:
+        raise click.UsageError("RECS and TRUTH are two files, but only one was given.", context)
+    if files:
+        settings |= {"recommendations": list(files[:-1]), "relevance": files[-1]}
+    elif not config:
+        raise click.UsageError("RECS and TRUTH are missing.", context)
+    return request_of(settings, f"the config {config!r}" if config else "the command")
+
+
+def settings_in(context: click.Context) -> dict[str, Any]:
+    """The settings of a Request that were typed or stand in the environment."""
+    from bridgeval.request import Request
+
+    return {
+        name: value
+        for name, value in context.params.items()
+        if name in Request.model_fields and context.get_parameter_source(name) in ONE_BY_ONE
+    }

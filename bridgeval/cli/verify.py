@@ -1,0 +1,47 @@
+"""`bridgeval verify`."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import click
+
+
+@click.command(
+    epilog="""
+\b
+Example:
+  bridgeval evaluate recs.parquet truth.parquet --format json --out report.json
+  bridgeval verify report.json
+"""
+)
+@click.argument("report", metavar="REPORT.json")
+@click.option("--tolerance", type=click.FloatRange(0), default=1e-9, show_default=True,
+              help="The relative difference up to which two numbers are the same.")  # fmt: skip
+def verify(report: str, tolerance: float) -> None:
+    """Make a report again from its inputs and compare.
+
+    The inputs are looked for where the report says, relative to the report itself. Exits with 1 if an input or a number
+    is not as recorded.
+    """
+    from bridgeval.cli import SAID_NO
+    from bridgeval.errors import InputError
+    from bridgeval.report.manifest import verify as verification_of
+
+    if not os.path.isfile(report):
+        raise InputError("there is no report to verify", f"{report!r}", "check the path")
+    try:
+        with open(report, encoding="utf-8") as opened:
+            document = json.load(opened)
+        document["results"], document["manifest"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{report!r} is not a report", str(error), "give what --format json wrote") from error
+    found = verification_of(document, os.path.dirname(report), tolerance)
+    for other in found.versions:
+        click.echo(f"note: {other.what} was {other.recorded}, is {other.now}", err=True)
+    for other in found.differences:
+        click.echo(f"differs: {other.what}: recorded {other.recorded}, now {other.now}")
+    if found.differences:
+        raise click.exceptions.Exit(SAID_NO)
+    click.echo(f"verified: {found.values} values and {found.inputs} inputs are as recorded")

@@ -1,0 +1,77 @@
+"""Variations: the same lists, changed in one respect, to see what that does to a metric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bridgeval.data.slates import Lists, Slates
+from bridgeval.engine.metric import Metric
+
+Rows = npt.NDArray[np.int64]
+
+
+def best_first(slates: Slates) -> Slates:
+    """Among equal scores the relevant come first, higher gains before lower: the best that a tie could do."""
+    return _reordered(slates, -gains_of_shown(slates))
+
+
+def worst_first(slates: Slates) -> Slates:
+    """Among equal scores the relevant come last, lower gains before higher."""
+    return _reordered(slates, gains_of_shown(slates))
+
+
+def without_seen(slates: Slates) -> Slates:
+    """Lists without the items that the history has for the user; the rest moves up."""
+    return replace(slates, shown=kept(slates.shown, ~slates.shown.columns["seen"]))
+
+
+def gains_of_shown(slates: Slates) -> npt.NDArray[np.float64]:
+    """`[n]`: the highest gain of each shown pair, 0 for pairs that the truth does not have."""
+    size = max(len(slates.items), 1)
+    wanted = slates.shown.row_users * size + slates.shown.items
+    keys = slates.relevant.row_users * size + slates.relevant.items
+    gains = np.asarray(slates.relevant.columns["gain"], dtype=np.float64)
+    order = np.lexsort((gains, keys))
+    keys, gains = keys[order], gains[order]
+    if not len(keys):
+        return np.zeros(len(wanted))
+    last = np.searchsorted(keys, wanted, side="right") - 1
+    return np.where((last >= 0) & (keys[last] == wanted), gains[last], 0.0)
+
+
+def kept(lists: Lists, rows: npt.NDArray[np.bool_]) -> Lists:
+    """Lists with some of their rows."""
+    offsets = np.concatenate([[0], np.cumsum(rows)])[lists.offsets]
+    columns = {name: column[rows] for name, column in lists.columns.items()}
+    return replace(lists, offsets=offsets, items=lists.items[rows], columns=columns)
+
+
+def by_score(lists: Lists) -> Rows:
+    """`[n]`: the order of rows by user, then score, highest first; of equals the first stays first."""
+    return np.lexsort((-lists.columns["score"], lists.row_users))
+
+
+def tied_at(lists: Lists, k: int) -> npt.NDArray[np.bool_]:
+    """`[U]`: whether places k and k + 1 have the same score, so that a tie decides who is in."""
+    scores = lists.columns["score"][by_score(lists)]
+    at = lists.offsets[:-1] + k
+    long_enough = lists.lengths > k
+    tied = np.zeros(len(at), dtype=bool)
+    at = at[long_enough]
+    tied[long_enough] = (scores[at] == scores[at - 1]) & (scores[at] != -np.inf)
+    return tied
+
+
+def breaks_ties(metric: Metric) -> bool:
+    """Whether a metric reads scores, so that equal ones need a decision."""
+    return getattr(metric, "order", "given") == "score"
+
+
+def _reordered(slates: Slates, tie: npt.NDArray[np.float64]) -> Slates:
+    shown = slates.shown
+    order = np.lexsort((-shown.items, tie, -shown.columns["score"], shown.row_users))
+    columns = {name: column[order] for name, column in shown.columns.items()}
+    return replace(slates, shown=replace(shown, items=shown.items[order], columns=columns, ranked=True))

@@ -1,0 +1,162 @@
+"""Definitions: what a number means, in words, taken from the metric's docstring and its parameters."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from bridgeval.engine.metric import Metric, literal
+
+# Every per-user metric has these parameters, so they are said once, here.
+SHARED = {
+    "users": {
+        "relevant": "users with at least one relevant item count",
+        "shown": "users who were shown something count",
+        "both": "users who were shown something and have a relevant item count",
+        "any": "every user that either side names counts",
+        "history": "users of the history count",
+        "baseline": "users of the baseline count",
+        "given": "the users given count",
+    },
+    "order": {
+        "score": "lists are ordered by score, highest first; lists without scores keep their order",
+        "given": "lists keep the order they came in",
+    },
+    "ties": {
+        "item_descending": "equal scores are ordered by item id, highest first",
+        "item_ascending": "equal scores are ordered by item id, lowest first",
+        "given": "equal scores keep the order they came in",
+    },
+    "duplicates": {
+        "best": "of a repeated item the best place counts",
+        "all": "a repeated item counts each time",
+    },
+    "masked": {
+        "drop": "items scored -inf are not shown",
+        "keep": "items scored -inf stay at the end of the list",
+    },
+    "truth_duplicates": {
+        "best": "of a repeated relevant item the highest gain counts, once",
+        "first": "of a repeated relevant item the first counts",
+        "all": "a repeated relevant item counts each time",
+    },
+    "over": {
+        "mean": "the mean over users",
+        "median": "the median over users",
+        "lower_median": "the lower median over users",
+        "half_width": "half the width of the interval of the mean",
+        "per_user": "one value for each user",
+    },
+}
+ALWAYS = ("users", "ties", "above")
+HIDDEN = ("label", "k", "confidence")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What one number means.
+
+    Attributes:
+        name: as it was asked for, the toolkit's prefix included.
+        native: the same as a native metric with all parameters that matter.
+        family: the group it is listed in.
+        direction: "higher is better", "lower is better" or "neither is better".
+        summary: formula and source, from the metric's docstring.
+        rules: what was decided where toolkits disagree, in words.
+    """
+
+    name: str
+    native: str
+    family: str
+    direction: str
+    summary: str
+    rules: tuple[str, ...]
+
+
+def definition_of(metric: Metric) -> Definition:
+    """The definition of a metric as it stands, its parameters filled in.
+
+    >>> import bridgeval
+    >>> definition = definition_of(bridgeval.parse("trec_eval:map_cut@5")[0])
+    >>> definition.native
+    'MAP(users="both", divide_by="relevant")@5'
+    >>> definition.rules[0]
+    'users who were shown something and have a relevant item count'
+    """
+    return Definition(
+        str(metric),
+        str(replace(metric, label=None)),
+        metric.family,
+        direction_of(type(metric)),
+        summary_of(type(metric)),
+        tuple(_rules(metric)),
+    )
+
+
+def direction_of(metric: type[Metric]) -> str:
+    if metric.higher_is_better is None:
+        return "neither is better"
+    return "higher is better" if metric.higher_is_better else "lower is better"
+
+
+def summary_of(metric: type[Metric]) -> str:
+    """The docstring up to its first section or example, as paragraphs."""
+    text = re.split(r"\n\s*(?:Attributes|Args|Returns):|\n\s*>>>", inspect.getdoc(metric) or "")[0]
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
+
+
+def parameters_of(metric: type[Metric]) -> dict[str, str]:
+    """Parameter -> what its docstring says about it; shared ones by the table above, the rest by the class."""
+    said: dict[str, str] = {}
+    for one in reversed(metric.__mro__):
+        said |= _attributes(one.__doc__ or "")
+    said |= {name: "; ".join(f'"{value}", {words}' for value, words in SHARED[name].items()) for name in SHARED}
+    return {f.name: said.get(f.name, "") for f in fields(metric) if f.name not in HIDDEN}
+
+
+def _rules(metric: Metric) -> Iterable[str]:
+    said = parameters_of(type(metric))
+    for f in fields(metric):
+        value = getattr(metric, f.name)
+        if f.name in HIDDEN or (f.name in (*SHARED, "above", "cut") and not _matters(f.name, value, f.default)):
+            continue
+        yield _in_words(f.name, value, said.get(f.name, ""), getattr(metric, "k", None))
+
+
+def _matters(name: str, value: Any, default: Any) -> bool:
+    return name in ALWAYS or value != default
+
+
+def _in_words(name: str, value: Any, said: str, k: int | None) -> str:
+    if name == "above":
+        return (
+            "every row of the truth is relevant" if value is None else f"rows with a gain above {value:g} are relevant"
+        )
+    if name == "cut":
+        return f"lists are cut to {value} rows before repeated items are removed"
+    if value in SHARED.get(name, {}):
+        return SHARED[name][value]
+    chosen = literal(value, k)
+    # A parameter's text lists its values: `"linear", r; "binary", 1`.
+    meaning = re.search(re.escape(chosen) + r", ([^;]*)", said) if isinstance(value, str) else None
+    return f"{name} = {chosen}" + (f": {meaning[1].rstrip('.')}" if meaning else "")
+
+
+def _attributes(doc: str) -> dict[str, str]:
+    """Names and texts of the section `Attributes` of a docstring."""
+    _, found, section = inspect.cleandoc(doc).partition("\nAttributes:\n")
+    said: dict[str, str] = {}
+    names: list[str] = []
+    for line in section.splitlines() if found else []:
+        entry = re.match(r"    (\w+(?:, \w+)*): (.*)", line)
+        if entry:
+            names = entry[1].split(", ")
+            said |= dict.fromkeys(names, entry[2])
+        elif line.startswith("      ") and names:
+            said |= {name: f"{said[name]} {line.strip()}" for name in names}
+        elif line.strip():
+            break
+    return said

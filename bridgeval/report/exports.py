@@ -1,0 +1,252 @@
+"""Exports: the numbers of one system or of several, in long form first; wide views are made from it.
+
+The long form has a row for each number: system, metric, k, slice, value, low, high, users. The metric's name is the
+canonical one, its convention included, so that a number never travels without its definition.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridgeval.errors import BadParameterError
+from bridgeval.report.definitions import definition_of
+from bridgeval.report.wide import EVERYONE, Cell, Row, Wide, wide_view
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bridgeval.report.report import Report
+
+COLUMNS = ("system", "metric", "k", "slice", "value", "low", "high", "users")
+# In files they stay whole where some are missing.
+WHOLE_NUMBERS = {"k": "Int64", "users": "Int64"}
+FORMAT = 1
+
+
+class Exports(ABC):
+    """The ways out of reports. What it mixes into says which systems there are."""
+
+    manifest: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def systems(self) -> Mapping[str, Report]:
+        """Name -> its report; a report on its own has no name."""
+
+    def rows(self) -> list[Row]:
+        """The long form: a row for each number."""
+        return [row for name, report in self.systems.items() for row in _rows(name, report)]
+
+    def wide(self) -> Wide:
+        """One system: value, interval, users. Several: a column for each, the best marked."""
+        better = {
+            report.marked(name): report.metrics[whole].higher_is_better
+            for report in self.systems.values()
+            for whole, result in report.results.items()
+            for name in (whole, *(f"{whole}[{part}]" for part in result.parts))
+        }
+        return wide_view(self.rows(), better)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The long form as a frame."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows()], columns=list(COLUMNS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: the long form, what each number means, who counted, what made it."""
+        from bridgeval.report.manifest import versions
+
+        metrics = {name: metric for report in self.systems.values() for name, metric in report.metrics.items()}
+        return {
+            "format": FORMAT,
+            "results": [asdict(row) for row in self.rows()],
+            "definitions": {name: asdict(definition_of(metric)) for name, metric in metrics.items()},
+            "population": {name: dict(vars(report.population)) for name, report in self.systems.items()},
+            "loaders": {name: report.loader for name, report in self.systems.items()},
+            "manifest": {"versions": versions(), **self.manifest},
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """JSON with all that `to_dict` has; numbers that are not finite become null."""
+        return written(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The long form as CSV, numbers to the last digit."""
+        return written(self.to_pandas().astype(WHOLE_NUMBERS).to_csv(index=False), path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """The long form as Parquet; definitions and manifest stand in the file's metadata."""
+        import pyarrow as pa
+        import pyarrow.parquet as pa_parquet
+
+        table = pa.Table.from_pandas(self.to_pandas().astype(WHOLE_NUMBERS), preserve_index=False)
+        about = {key: value for key, value in self.to_dict().items() if key != "results"}
+        pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(_plain(about))}), path)
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A table for a README or a merge request, the best value of each row bold."""
+        wide = self.wide()
+        lines = [wide.head, ["---", *("---:" for _ in wide.head[1:])]]
+        lines += [[row.title, *(f"**{c.text}**" if c.best else c.text for c in row.cells)] for row in wide.rows]
+        text = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+        return written(f"{text}\n\n{' '.join(self.footnotes())}\n", path)
+
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A booktabs table, the best value of each row bold; names and numbers are escaped."""
+        wide = self.wide()
+        body = [
+            [_tex(row.title), *(rf"\textbf{{{_tex(c.text)}}}" if c.best else _tex(c.text) for c in row.cells)]
+            for row in wide.rows
+        ]
+        lines = [
+            r"% needs \usepackage{booktabs}",
+            *(f"% {note}" for note in self.footnotes()),
+            rf"\begin{{tabular}}{{l{'r' * (len(wide.head) - 1)}}}",
+            r"\toprule",
+            " & ".join(map(_tex, wide.head)) + r" \\",
+            r"\midrule",
+            *(" & ".join(line) + r" \\" for line in body),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return written("\n".join(lines) + "\n", path)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
+        """The report page, one self-contained file; see `bridgeval.report.page.page`."""
+        from bridgeval.report.page import page
+
+        return written(page(self.systems, manifest=self.manifest, **more), path)
+
+    def save(self, path: str | os.PathLike[str], **inputs: Any) -> None:
+        """Writes the form that the name ends in: .json, .csv, .parquet, .md, .tex or .html.
+
+        Args:
+            path: where to.
+            **inputs: what was evaluated, by the argument's name (`recommendations=`, `relevance=`, `history=`, ...), as
+                paths or frames; the file then carries hashes of their content.
+        """
+        from bridgeval.report.manifest import with_inputs
+
+        writers = {
+            ".json": "to_json",
+            ".csv": "to_csv",
+            ".parquet": "to_parquet",
+            ".md": "to_markdown",
+            ".tex": "to_latex",
+            ".html": "to_html",
+        }
+        ending = Path(path).suffix.lower()
+        if ending not in writers:
+            raise BadParameterError(
+                f"a report cannot be saved as {os.fspath(path)!r}", hint=f"let the name end in {', '.join(writers)}"
+            )
+        getattr(with_inputs(self, inputs) if inputs else self, writers[ending])(path)
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        wide = self.wide()
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in wide.head)
+        body = "".join(
+            f"<tr><td>{html.escape(row.title)}</td>"
+            + "".join(f"<td>{_bold(cell)}</td>" for cell in row.cells)
+            + "</tr>"
+            for row in wide.rows
+        )
+        notes = "<br>".join(map(html.escape, self.footnotes()))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+
+    def footnotes(self) -> list[str]:
+        """Who counted, a sentence for each system that differs; then the metrics that count other users."""
+        said: dict[str, list[str]] = {}
+        for name, report in self.systems.items():
+            said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
+        counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
+        others = [
+            f"{row.metric} is taken over {row.users:,} users{f' of {row.system}' if row.system else ''}."
+            for row in self.rows()
+            if row.users is not None and row.users != self.systems[row.system].population.counted
+        ]
+        return counted + others
+
+
+class Reports(Exports, Mapping[str, "Report"]):
+    """The reports of several systems, which go out together.
+
+    >>> import bridgeval
+    >>> truth = {1: ["b"], 2: ["b"]}
+    >>> one = bridgeval.evaluate({1: ["a", "b"], 2: ["b", "a"]}, truth, "MRR@2")
+    >>> two = bridgeval.evaluate({1: ["b", "a"], 2: ["b", "a"]}, truth, "MRR@2")
+    >>> print(Reports({"one": one, "two": two}).to_markdown())
+    | metric | one | two |
+    | --- | ---: | ---: |
+    | MRR@2 | 0.7500 ± 0.4900 | **1.0000 ± 0.0000** |
+    <BLANKLINE>
+    2 of 2 users counted.
+    <BLANKLINE>
+    """
+
+    def __init__(self, systems: Mapping[str, Report], manifest: Mapping[str, Any] | None = None) -> None:
+        self._systems = dict(systems)
+        self.manifest = dict(manifest or {})
+
+    @property
+    def systems(self) -> Mapping[str, Report]:
+        return self._systems
+
+    def __getitem__(self, name: str) -> Report:
+        return self._systems[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._systems)
+
+    def __len__(self) -> int:
+        return len(self._systems)
+
+
+def _rows(system: str, report: Report) -> Iterator[Row]:
+    for name, result in report.results.items():
+        k = getattr(report.metrics[name], "k", None)
+        if result.value is not None:
+            low, high = result.interval() or (math.nan, math.nan)
+            yield Row(system, report.marked(name), k, EVERYONE, result.value, low, high, result.users)
+        for part, value in result.parts.items():
+            yield Row(system, report.marked(f"{name}[{part}]"), k, EVERYONE, value, users=result.users)
+
+
+def _bold(cell: Cell) -> str:
+    text = html.escape(cell.text)
+    return f"<b>{text}</b>" if cell.best else text
+
+
+def written(text: str, path: str | os.PathLike[str] | None) -> str:
+    """The text, put into a file where there is a path."""
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """The same with NaN and infinities as null, which is all that JSON can say, and no type of ours inside."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
+TEX |= {"▲": r"$\uparrow$", "▼": r"$\downarrow$", "<": r"$<$"}
+TEX |= {mark: "\\" + mark for mark in "&%$#_{}"}
+
+
+def _tex(text: str) -> str:
+    return "".join(TEX.get(letter, letter) for letter in text)

@@ -1,0 +1,158 @@
+"""Resampling of users: means of many resamples as matrix products, BCa intervals, the sign-flip test.
+
+n users, m columns (metric values), B resamples. A resample is a row of whole numbers, how often each user is drawn or
+with which sign, so that all means of a block of resamples are one product `[b, n] @ [n, m]`. Each block is drawn from
+a random stream of its own: the numbers depend on the seed alone, not on threads, and memory does not grow with B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.special import ndtr, ndtri
+
+Floats = npt.NDArray[np.float64]
+Draws = npt.NDArray[np.integer[Any]]
+
+# Resamples in a block; fewer where there are so many users that the block would have more cells than this.
+ROWS_PER_BLOCK = 128
+CELLS_PER_BLOCK = 1 << 23
+# Users in one product, so that its operands stay in the caches.
+USERS_PER_PRODUCT = 1 << 12
+WORKERS = 2
+# Means that differ by less than this, relative to the observed one, are ties: sums of one set in two orders.
+TIE = 1e-13
+
+
+def resampled_means(values: Floats, blocks: Iterable[Callable[[], Draws]]) -> Floats:
+    """`[B, m]`: the mean of every column in every resample.
+
+    Args:
+        values: `[n, m]` without NaN.
+        blocks: functions that draw `[b, n]` whole numbers, which multiply the users' values.
+
+    >>> draws = np.array([[2, 0], [1, 1], [-1, 1]])
+    >>> resampled_means(np.array([[1.0], [5.0]]), [lambda: draws]).ravel().tolist()
+    [1.0, 3.0, 2.0]
+    """
+    columns = torch.from_numpy(np.ascontiguousarray(values))
+    threads = torch.get_num_threads()
+    try:
+        # One thread for each product: two blocks side by side never wait for each other, two threads in one do.
+        with ThreadPoolExecutor(WORKERS, initializer=partial(torch.set_num_threads, 1)) as pool:
+            sums = list(pool.map(partial(_sums, columns), blocks))
+    finally:
+        torch.set_num_threads(threads)
+    return np.concatenate(sums) / len(values)
+
+
+def user_draws(users: int, resamples: int, seed: int) -> Iterator[Callable[[], Draws]]:
+    """How often each of n users is drawn in each bootstrap resample."""
+
+    def drawn(rows: int, stream: np.random.SeedSequence) -> Draws:
+        rng = np.random.default_rng(stream)
+        counts = np.empty((rows, users), dtype=np.int16)
+        for row in counts:
+            row[:] = np.bincount(rng.integers(0, users, users), minlength=users)
+        return counts
+
+    return _blocks(drawn, users, resamples, seed)
+
+
+def sign_draws(users: int, resamples: int, seed: int) -> Iterator[Callable[[], Draws]]:
+    """A sign, -1 or 1, for each of n users in each resample."""
+
+    def drawn(rows: int, stream: np.random.SeedSequence) -> Draws:
+        width = -(-users // 8)
+        noise = np.frombuffer(np.random.default_rng(stream).bytes(rows * width), dtype=np.uint8)
+        signs = np.unpackbits(noise.reshape(rows, width), axis=1, count=users).view(np.int8)
+        signs *= 2
+        signs -= 1
+        return signs
+
+    return _blocks(drawn, users, resamples, seed)
+
+
+def all_signs(users: int) -> Draws:
+    """`[2^n, n]`: every pattern of signs once.
+
+    >>> all_signs(2).tolist()
+    [[-1, -1], [1, -1], [-1, 1], [1, 1]]
+    """
+    return (((np.arange(1 << users)[:, None] >> np.arange(users)) & 1) * 2 - 1).astype(np.int8)
+
+
+def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Bias-corrected and accelerated bootstrap intervals of means (Efron 1987), `[m]` each.
+
+    With z0 = Phi^-1(share of resampled means below the observed one, ties half) and a = sum d^3 / (6 (sum d^2)^1.5)
+    for deviations d from the mean, the ends are the quantiles Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the resampled
+    means. A column without spread has the interval [mean, mean].
+
+    Args:
+        values: `[n, m]`.
+        means: `[B, m]` resampled means.
+        confidence: e.g. 0.95.
+    """
+    observed = values.mean(axis=0)
+    slack = np.abs(TIE * observed)
+    below = ((means < observed - slack).mean(axis=0) + (means <= observed + slack).mean(axis=0)) / 2
+    z = ndtri((1 + confidence) / 2)
+    low, high = observed.copy(), observed.copy()
+    for column in np.flatnonzero((below > 0) & (below < 1)):
+        deviations = values[:, column] - observed[column]
+        squares = np.square(deviations).sum()
+        if not squares > 0:
+            continue
+        bias = ndtri(below[column])
+        skew = (deviations**3).sum() / (6 * squares**1.5)
+        shifted = bias + np.array([-z, z])
+        ends = ndtr(bias + shifted / (1 - skew * shifted))
+        low[column], high[column] = np.quantile(means[:, column], ends)
+    return low, high
+
+
+def sign_flip_p(differences: Floats, flipped: Floats, exact: bool) -> Floats:
+    """Two-sided p of the paired permutation test on means, `[m]`.
+
+    Under the null hypothesis a user's two values could be swapped, which turns the sign of the difference. p is twice
+    the smaller share of resamples as extreme as what was observed; unless all patterns were tried, the observed one
+    counts among them, so that p is never 0 (Phipson and Smyth 2010).
+
+    Args:
+        differences: `[n, m]`.
+        flipped: `[B, m]` means under random signs.
+        exact: whether `flipped` holds every pattern of signs.
+    """
+    observed = differences.mean(axis=0)
+    slack = np.abs(TIE * observed)
+    own = 0 if exact else 1
+    tries = len(flipped) + own
+    low = ((flipped <= observed + slack).sum(axis=0) + own) / tries
+    high = ((flipped >= observed - slack).sum(axis=0) + own) / tries
+    return np.minimum(1.0, 2 * np.minimum(low, high))
+
+
+def _sums(columns: torch.Tensor, block: Callable[[], Draws]) -> Floats:
+    draws = torch.from_numpy(block())
+    total = torch.zeros((len(draws), columns.shape[1]), dtype=torch.float64)
+    cells = torch.empty((len(draws), USERS_PER_PRODUCT), dtype=torch.float64)
+    for start in range(0, len(columns), USERS_PER_PRODUCT):
+        part = draws[:, start : start + USERS_PER_PRODUCT]
+        total.addmm_(cells[:, : part.shape[1]].copy_(part), columns[start : start + USERS_PER_PRODUCT])
+    return total.numpy()
+
+
+def _blocks(
+    drawn: Callable[[int, np.random.SeedSequence], Draws], users: int, resamples: int, seed: int
+) -> Iterator[Callable[[], Draws]]:
+    rows = min(ROWS_PER_BLOCK, max(1, CELLS_PER_BLOCK // users))
+    sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
+    for size, stream in zip(sizes, np.random.SeedSequence(seed).spawn(len(sizes)), strict=True):
+        yield partial(drawn, size, stream)

@@ -1,0 +1,113 @@
+"""Rows and the wide view: from a row for each number to a table that a person reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+EVERYONE = "all"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number.
+
+    Attributes:
+        slice: the part of the users it is about; "all" is everyone.
+        low, high: the 95% interval, NaN where there is none.
+        users: how many it was taken over, None where it is not taken over users.
+    """
+
+    system: str
+    metric: str
+    k: int | None
+    slice: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    users: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in one place of a wide table."""
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class WideRow:
+    """A metric, in one slice, beside its values."""
+
+    title: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A table to read: a title for each column, a row for each metric."""
+
+    head: list[str]
+    rows: list[WideRow]
+
+
+def wide_view(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
+    """The wide view of a long form.
+
+    Args:
+        rows: the long form.
+        better: metric -> whether higher is better; None, or no entry, marks no value as the best.
+    """
+    systems = list(dict.fromkeys(row.system for row in rows))
+    if len(systems) < 2:
+        texts = [(number(row.value), interval(row.low, row.high), count(row.users)) for row in rows]
+        lines = [WideRow(_title(row), tuple(map(Cell, cells))) for row, cells in zip(rows, texts, strict=True)]
+        return Wide(["metric", "value", "95% interval", "users"], lines)
+    by_title: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_title.setdefault(_title(row), {})[row.system] = row
+    wide = [WideRow(title, _compared(found, systems, better)) for title, found in by_title.items()]
+    return Wide(["metric", *systems], wide)
+
+
+def _compared(found: Mapping[str, Row], systems: Sequence[str], better: Mapping[str, bool | None]) -> tuple[Cell, ...]:
+    metric = next(iter(found.values())).metric
+    best = best_of((row.value for row in found.values()), better.get(metric))
+    return tuple(
+        Cell(_with_half_width(found[name]), found[name].value == best) if name in found else Cell("")
+        for name in systems
+    )
+
+
+def _with_half_width(row: Row) -> str:
+    return number(row.value) + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
+
+
+def _title(row: Row) -> str:
+    return row.metric if row.slice == EVERYONE else f"{row.metric} · {row.slice}"
+
+
+def best_of(values: Iterable[float], higher: bool | None) -> float | None:
+    """The best of several; None where neither direction is better, or where all are the same.
+
+    >>> best_of([1.0, 3.0], True), best_of([1.0, 3.0], False), best_of([2.0, 2.0], True)
+    (3.0, 1.0, None)
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if higher is None or len(set(finite)) < 2:
+        return None
+    return max(finite) if higher else min(finite)
+
+
+def number(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
+
+
+def interval(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f"{low:.4f} .. {high:.4f}"
+
+
+def count(users: int | None) -> str:
+    return "" if users is None else f"{users:,}"

@@ -1,0 +1,54 @@
+"""A config file does all that flags do; flags win."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bridgeval.errors import ConfigError
+from bridgeval.request import Request, read_config, request_of, system_and_path
+from tests.cli.conftest import Run
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
+
+
+def test_a_config_file_does_what_flags_do_and_flags_win(run: Run, folder: Path) -> None:
+    (folder / "conf").mkdir()
+    (folder / "conf" / "study.toml").write_text(
+        'relevance = "../truth.csv"\nmetrics = ["Recall@2"]\nformat = "csv"\n[recommendations]\nmine = "../recs.csv"\n'
+    )
+    done = run("evaluate", "--config", "conf/study.toml", "-m", "MRR@2")
+    assert done.returncode == 0, done.stderr
+    assert "mine,MRR@2,2,all,0.5," in done.stdout
+    assert "Recall" not in done.stdout
+
+
+def test_yaml_is_read_as_well(folder: Path) -> None:
+    (folder / "study.yaml").write_text("recommendations: [a.csv, b.csv]\nrelevance: c.csv\nmetrics: nDCG@5\n")
+    request = request_of(read_config(str(folder / "study.yaml")))
+    assert request.recommendations == {"a": str(folder / "a.csv"), "b": str(folder / "b.csv")}
+    assert request.metrics == ("nDCG@5",)
+
+
+def test_every_flag_of_evaluate_is_a_setting() -> None:
+    from bridgeval.cli.evaluate import evaluate
+
+    flags = {option.name for option in evaluate.params} - {"files", "config", "debug"}
+    assert flags | {"recommendations", "relevance"} == set(Request.model_fields)
+
+
+def test_the_published_schema_is_up_to_date() -> None:
+    assert json.loads(SCHEMA.read_text()) == Request.model_json_schema(), "run `python -m bridgeval.request`"
+
+
+def test_systems_of_one_name_are_refused() -> None:
+    with pytest.raises(ConfigError, match="two systems are called 'a'"):
+        request_of({"recommendations": ["x/a.csv", "y/a.csv"], "relevance": "t.csv"})
+
+
+def test_a_system_is_named_by_its_file_or_as_asked() -> None:
+    assert system_and_path("-") == ("stdin", "-")
+    assert system_and_path("runs=1/a.csv") == ("runs", "1/a.csv")
+    assert system_and_path("runs/k=1/a.csv") == ("a", "runs/k=1/a.csv")

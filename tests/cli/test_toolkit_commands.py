@@ -1,0 +1,37 @@
+"""`bridgeval librec` and `bridgeval spark`, run as processes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cli.conftest import Run
+
+STUDIES = sorted((Path(__file__).parents[1] / "golden" / "data" / "librec").glob("*/study/conf/config.xml"))
+
+
+@pytest.mark.skipif(not STUDIES, reason="needs a study of the golden files")
+def test_librec_prints_a_row_for_each_experiment_and_writes_csv(run: Run, folder: Path) -> None:
+    study = STUDIES[0].parents[1]
+    experiments = sorted(path.name for path in study.glob("exp*"))
+    done = run("librec", str(study), "-m", "Precision@5", "--by", "fold")
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"^ *(exp\d+)", done.stdout, flags=re.MULTILINE)) == set(experiments)
+    done = run("librec", str(study), "-m", "Precision@5", "--out", "table.csv", "--pictures", "pictures")
+    assert done.returncode == 0, done.stderr
+    assert pd.read_csv(folder / "table.csv")["Experiment"].to_list() == experiments
+    assert list((folder / "pictures").iterdir())
+
+
+@pytest.mark.spark
+def test_spark_prints_the_same_numbers(run: Run, folder: Path) -> None:
+    pytest.importorskip("bridgeval.spark.job", reason="needs pyspark")
+    for name in ("recs", "truth"):
+        pd.read_csv(folder / f"{name}.csv").to_parquet(folder / f"{name}.parquet")
+    done = run("spark", "recs.parquet", "truth.parquet", "-m", "Recall@2", "-m", "MRR@2", SPARK_LOCAL_IP="127.0.0.1")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"Recall@2\s+0\.7500", done.stdout)
+    assert re.search(r"MRR@2\s+0\.5000", done.stdout)

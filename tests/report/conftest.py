@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from torch import Tensor
+
+import bridgeval
+from bridgeval.engine.blocks import Blocks, Ranked
+from bridgeval.engine.metric import TopKMetric
+
+HOSTILE = '"><img onerror=alert(1) src=x>'
+SCRIPT = "<script>alert(document.title)</script>"
+TRUTH = {"ann": ["rum"], "bob": ["tea", "bun"], SCRIPT: ["gin"]}
+FIRST = {"ann": ["tea", "rum"], "bob": ["gin", "tea"], SCRIPT: ["rum", "ale"]}
+SECOND = {"ann": ["rum", "tea"], "bob": ["bun", "tea"]}
+
+
+@dataclass(frozen=True)
+class Letters(TopKMetric):
+    """A stand-in for novelty: the share of the first k places that are filled."""
+
+    name = "Letters"
+    family = "novelty"
+    higher_is_better = False
+
+    def values(self, blocks: Blocks) -> Tensor:
+        return blocks[Ranked(self.ranking)].valid[:, : self.k].double().mean(1)
+
+
+@pytest.fixture(scope="session")
+def reports() -> bridgeval.Reports:
+    asked = ["MRR@1,2", "Recall@2", "rectools:NDCG@2", Letters(2)]
+    systems = {"first": FIRST, HOSTILE: SECOND}
+    return bridgeval.Reports(
+        {name: bridgeval.evaluate(lists, TRUTH, asked, per_user=True) for name, lists in systems.items()}
+    )

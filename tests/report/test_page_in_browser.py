@@ -1,0 +1,124 @@
+"""The page in headless Chromium: quiet, alone, sortable, dark, narrow, and safe from what the data is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bridgeval
+from tests.report.conftest import FIRST, HOSTILE, SCRIPT, TRUTH
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, e.g. `apt-get install chromium`"),
+]
+
+
+@pytest.fixture(scope="module")
+def path(reports: bridgeval.Reports, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    inspections = {name: bridgeval.inspect(FIRST, {**TRUTH, HOSTILE: ["a"]}, "MRR@2") for name in reports}
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    reports.to_html(path, title=SCRIPT, inspections=inspections)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as driver:
+        # Chromium refuses its sandbox to root, as which containers run tests.
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"] if os.getuid() == 0 else [])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser: Any, path: Path) -> Iterator[Any]:
+    """Opens the page; in the end nothing was logged, nothing was fetched and no dialog came up."""
+    heard: list[str] = []
+    pages = []
+
+    def open_page(**settings: Any) -> Any:
+        page = browser.new_page(**settings)
+        pages.append(page)
+        page.on("console", lambda message: heard.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert [line for line in heard if not line.startswith("data:")] == []
+
+
+def metrics(page: Any) -> list[str]:
+    return page.locator("#results-table tbody tr:visible th code").all_inner_texts()
+
+
+def test_the_table_sorts_by_number_and_by_name(opened: Any) -> None:
+    page = opened()
+    head = page.locator("#results-table thead th")
+    head.nth(2).locator("button").click()
+    values = page.locator("#results-table tbody tr td:nth-child(3)").evaluate_all(
+        "all => all.map(c => +c.dataset.value)"
+    )
+    assert values == sorted(values, reverse=True)
+    assert head.nth(2).get_attribute("aria-sort") == "descending"
+    head.nth(2).locator("button").click()
+    assert head.nth(2).get_attribute("aria-sort") == "ascending"
+    head.nth(0).locator("button").press("Enter")
+    assert metrics(page) == ["Letters@2", "MRR@1", "MRR@2", "Recall@2", "rectools:NDCG@2"]
+
+
+def test_the_table_filters(opened: Any) -> None:
+    page = opened()
+    page.get_by_label("Filter").fill("mrr @2")
+    assert metrics(page) == ["MRR@2"]
+    assert page.locator("[data-count=results-table]").inner_text() == "1 of 5"
+    page.get_by_label("Filter").fill("")
+    assert len(metrics(page)) == 5
+
+
+def test_dark_follows_the_system_and_the_button(opened: Any) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, dark = opened(color_scheme="light"), opened(color_scheme="dark")
+    bright, dim = light.evaluate(background), dark.evaluate(background)
+    assert bright != dim
+    light.locator("#theme").click()
+    assert light.evaluate(background) == dim
+    # The charts follow: their text takes its colour from the page.
+    ink = "getComputedStyle(document.querySelector('figure svg text')).fill"
+    assert dark.evaluate(ink) != opened(color_scheme="light").evaluate(ink)
+
+
+def test_a_phone_does_not_scroll_sideways(opened: Any) -> None:
+    page = opened(viewport={"width": 360, "height": 740}, device_scale_factor=2, is_mobile=True, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.evaluate("document.querySelector('figure svg').getBoundingClientRect().width") > 200
+
+
+def test_paper_shows_everything_on_white(opened: Any) -> None:
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+
+
+def test_hostile_names_are_shown_as_text(opened: Any) -> None:
+    page = opened()
+    assert page.locator("h1").inner_text() == SCRIPT
+    assert page.locator("img").count() == 0
+    assert HOSTILE in page.locator("#results-table thead").inner_text()
+    assert page.locator("script").count() == 1

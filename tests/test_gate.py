@@ -1,0 +1,211 @@
+"""The gate: non-inferiority on paired users, as a function and as a process for all exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from bridgeval import check, evaluate
+from bridgeval.cli import program
+from bridgeval.errors import BadParameterError, InputError, MisalignedError
+from bridgeval.gate import save_baseline
+
+RNG = np.random.default_rng(8)
+USERS = range(400)
+TRUTH = {u: [f"i{RNG.integers(50)}"] for u in USERS}
+
+
+def lists(skill: float, seed: int) -> dict[int, list[str]]:
+    rng = np.random.default_rng(seed)
+    found = {}
+    for user in USERS:
+        items = [f"i{item}" for item in rng.permutation(50)[:10]]
+        if rng.random() < skill:
+            items = [*TRUTH[user], *(i for i in items if i not in TRUTH[user])][:10]
+        found[user] = items
+    return found
+
+
+GOOD = lists(0.6, 1)
+# A worsened copy: a fifth of the users lose what they had on top.
+WORSE = {user: items[::-1] if user % 5 == 0 else items for user, items in GOOD.items()}
+OLD = evaluate(GOOD, TRUTH, ["MRR@10", "HitRate@10"], per_user=True)
+
+
+def test_the_same_lists_hold_and_a_worsened_copy_does_not():
+    assert check(GOOD, TRUTH, OLD, "MRR@10=1%").holds
+    gate = check(WORSE, TRUTH, OLD, "MRR@10=1%")
+    assert not gate.holds
+    assert gate.checks[0].verdict == "worse"
+    assert "worse, it drops by" in str(gate)
+
+
+def test_bound_and_p_are_those_of_the_one_sided_t_test():
+    gate = check(WORSE, TRUTH, OLD, "MRR@10=0.5")
+    row = gate.checks[0]
+    old = OLD.per_user("MRR@10")["value"].to_numpy()
+    new = evaluate(WORSE, TRUTH, "MRR@10", per_user=True).per_user("MRR@10")["value"].to_numpy()
+    expected = stats.ttest_1samp(new - old, -0.5, alternative="greater")
+    assert row.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert row.bound == pytest.approx(expected.confidence_interval(0.95).low, rel=1e-9)
+    assert row.verdict == "holds"
+
+
+def test_a_limit_in_percent_is_a_share_of_the_baseline():
+    row = check(GOOD, TRUTH, OLD, "MRR@10=2%").checks[0]
+    assert row.margin == pytest.approx(0.02 * OLD["MRR@10"])
+
+
+def test_too_few_users_to_tell_is_unsure_and_does_not_hold():
+    users = range(12)
+    truth = {u: ["x"] for u in users}
+    old = evaluate({u: ["x", "y"] if u % 2 else ["y", "x"] for u in users}, truth, "MRR@2", per_user=True)
+    gate = check({u: ["y", "x"] if u % 2 else ["x", "y"] for u in users}, truth, old, "MRR@2=5%")
+    assert (gate.checks[0].verdict, gate.holds) == ("unsure", False)
+    assert "more users or a wider limit" in str(gate)
+
+
+def test_a_constant_drop_needs_no_test():
+    users = range(10)
+    truth = {u: ["x"] for u in users}
+    old = evaluate({u: ["x", "y"] for u in users}, truth, "MRR@2", per_user=True)
+    now = {u: ["y", "x"] for u in users}
+    assert check(now, truth, old, "MRR@2=0.5").holds
+    assert not check(now, truth, old, "MRR@2=0.4").holds
+
+
+def test_every_metric_must_hold():
+    gate = check(WORSE, TRUTH, OLD, ["HitRate@10=1%", "MRR@10=1%"])
+    assert [row.verdict for row in gate.checks] == ["holds", "worse"]
+    assert not gate.holds
+
+
+def test_a_rise_of_what_should_be_low_is_a_drop():
+    truth = {u: {"x": 3.0} for u in USERS}
+    metric = 'MAE(average="users")'
+    old = evaluate({u: {"x": 3.1 + 0.001 * (u % 7)} for u in USERS}, truth, metric, per_user=True)
+    worse = {u: {"x": 3.3 + 0.001 * (u % 5)} for u in USERS}
+    assert not check(worse, truth, old, f"{metric}=0.1").holds
+    assert check({u: {"x": 3.0} for u in USERS}, truth, old, f"{metric}=0").holds
+
+
+@pytest.mark.parametrize("limit", ["MRR@10", "MRR@10=", "MRR@10=-1%", "MRR@10=much", "=1%"])
+def test_a_limit_that_cannot_be_read_is_refused(limit):
+    with pytest.raises((BadParameterError, ValueError)):
+        check(GOOD, TRUTH, OLD, limit)
+
+
+def test_other_users_cannot_be_paired():
+    other = evaluate({f"u{u}": ["x"] for u in USERS}, {f"u{u}": ["x"] for u in USERS}, "MRR@10", per_user=True)
+    with pytest.raises(MisalignedError):
+        check(GOOD, TRUTH, other, "MRR@10=1%")
+    later = evaluate({u + 1000: ["x"] for u in USERS}, {u + 1000: ["x"] for u in USERS}, "MRR@10", per_user=True)
+    with pytest.raises(MisalignedError, match="too few to test"):
+        check(GOOD, TRUTH, later, "MRR@10=1%")
+
+
+def test_a_baseline_without_the_metric_is_refused():
+    with pytest.raises(InputError, match="no per-user values of nDCG@5"):
+        check(GOOD, TRUTH, OLD, "nDCG@5=1%")
+    with pytest.raises(InputError, match="no per-user values"):
+        check(GOOD, TRUTH, evaluate(GOOD, TRUTH, "MRR@10"), "MRR@10=1%")
+
+
+# --- as a process ---------------------------------------------------------------------------------------------------
+
+
+def frame(lists):
+    rows = [(u, item, -place) for u, items in lists.items() for place, item in enumerate(items)]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("gate")
+    frame(GOOD).to_parquet(place / "good.parquet")
+    frame(WORSE).to_parquet(place / "worse.parquet")
+    frame(TRUTH)[["user_id", "item_id"]].to_parquet(place / "truth.parquet")
+    save_baseline(OLD, place / "old.json")
+    return place
+
+
+def run(folder, *arguments):
+    command = [sys.executable, "-m", "bridgeval", "check", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def run_here(folder, monkeypatch, *arguments):
+    """The same without a process, for cases that differ only in what they say."""
+    monkeypatch.chdir(folder)
+    return CliRunner().invoke(program, ["check", *arguments], catch_exceptions=False)
+
+
+def test_exit_code_0_where_it_holds_and_the_next_baseline_is_saved(folder, monkeypatch):
+    done = run(
+        folder,
+        "good.parquet",
+        "truth.parquet",
+        "--baseline",
+        "old.json",
+        "--max-drop",
+        "MRR@10=1%",
+        "--save",
+        "new.json",
+    )
+    assert (done.returncode, done.stderr) == (0, "wrote new.json\n")
+    assert "MRR@10" in done.stdout
+    assert "holds" in done.stdout
+    assert json.loads((folder / "new.json").read_text())["manifest"]["per_user"] == "new.parquet"
+    again = run_here(
+        folder, monkeypatch, "good.parquet", "truth.parquet", "--baseline", "new.json", "--max-drop", "MRR@10=1%"
+    )
+    assert again.exit_code == 0
+
+
+def test_exit_code_1_where_a_worsened_copy_is_checked_with_junit_and_markdown(folder):
+    done = run(
+        folder, "worse.parquet", "truth.parquet", "--baseline", "old.json", "--max-drop", "MRR@10=1%",
+        "--max-drop", "HitRate@10=1%", "--junit", "gate.xml", "--markdown", "gate.md", "--save", "never.json",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "worse" in done.stdout
+    suite = ElementTree.parse(folder / "gate.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.find("failure") is not None for case in suite] == [True, False]
+    assert "**Does not hold**" in (folder / "gate.md").read_text()
+    assert not (folder / "never.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("baseline", "limit", "says"),
+    [
+        ("none.json", "MRR@10=1%", "there is no baseline"),
+        ("means.json", "MRR@10=1%", "means but no per-user values"),
+        ("text.json", "MRR@10=1%", "neither a report nor per-user values"),
+        ("old.json", "nDCG@7=1%", "no per-user values of nDCG@7"),
+        ("old.json", "MRR@10=lots", "a drop from 0 up"),
+        ("old.json", "MMR@10=1%", "there is no metric"),
+    ],
+)
+def test_exit_code_2_says_why_it_could_not_run(folder, monkeypatch, baseline, limit, says):
+    evaluate(GOOD, TRUTH, "MRR@10").to_json(folder / "means.json")
+    (folder / "text.json").write_text("nothing", encoding="utf-8")
+    done = run_here(folder, monkeypatch, "good.parquet", "truth.parquet", "--baseline", baseline, "--max-drop", limit)
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert "hint:" in done.stderr
+    assert done.stdout == ""
+
+
+def test_exit_code_2_where_the_recommendations_cannot_be_read(folder):
+    done = run(folder, "nowhere.parquet", "truth.parquet", "--baseline", "old.json", "--max-drop", "MRR@10=1%")
+    assert done.returncode == 2
+    assert "there is no file to read" in done.stderr
