@@ -192,7 +192,8 @@ def test_every_number_from_a_sample_is_labelled():
     assert report.to_pandas()["metric"].tolist() == ["nDCG@3 (sampled n=11)", "GAUC (sampled n=11)"]
     assert str(report).count("sampled n=11") == 2
     assert report._repr_html_().count("sampled n=11") == 2
-    assert report.to_dict()["label"] == "sampled n=11"
+    assert all("(sampled n=11)" in row["metric"] for row in report.to_dict()["results"])
+    assert report.to_markdown().count("sampled n=11") == report.to_csv().count("sampled n=11") == 2
     assert report["nDCG@3"] > 0
 
 
