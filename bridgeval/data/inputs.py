@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.ids import Ids, distinct, encode
 from bridgeval.data.needs import Needs, baseline_column
+from bridgeval.data.pairs import PairTable
 from bridgeval.data.ranking import Ranking
 from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
@@ -29,6 +30,7 @@ class Inputs:
         baselines: the lists of several other systems, by name.
         prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
         users: who counts under users="given".
+        more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
     """
 
     recommendations: Rows
@@ -42,6 +44,8 @@ class Inputs:
     item_features: Table | None = None
     users: Ids | None = None
     baselines: Mapping[str, Rows] = field(default_factory=dict)
+    more_users: tuple[Ids, ...] = ()
+    more_items: tuple[Ids, ...] = ()
 
     @staticmethod
     def of(
@@ -98,30 +102,35 @@ class Inputs:
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
         extra = self._extra_users(needs)
+        more_users = (*self.more_users, *extra.values())
         history = self.history if needs.lists else None
-        more_items = () if history is None else (history.items,)
-        slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()), more_items)
+        more_items = self.more_items if history is None else (*self.more_items, history.items)
+        slates = slates_of(self.recommendations, self.relevance, more_users, more_items)
         shown = slates.shown
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.history is not None:
-            shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
+            shown = shown.with_columns(seen=_found(slates, shown, self.history))
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
-            check_scores(self.prev_scores)
-            best = _highest_first(self.prev_scores)
+            best = highest_first(self.prev_scores)
             shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
-        plain = {("", Ranking())} if needs.reads("baseline_rank") else set()
-        for name, policy in sorted(needs.baselines | plain, key=str):
-            if (baseline := self.baselines.get(name) if name else self.baseline) is not None:
-                places = _values(slates, shown, _ranks(slates.users, baseline, policy), "rank")
-                shown = shown.with_columns(**{baseline_column(name, policy): places})
-                columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(baseline))
-        if plain and self.baseline is not None:
+        for name, column, ranks in self.ranked_baselines(slates.users, needs):
+            shown = shown.with_columns(**{column: _values(slates, shown, ranks, "rank")})
+            columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(ranks))
+        if needs.reads("baseline_rank") and self.baseline is not None:
             columns["baseline_count"] = _distinct_items(slates, self.baseline)
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
         had = None if history is None else _history_lists(slates, history)
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns, had)
+
+    def ranked_baselines(self, users: Ids, needs: Needs) -> Iterator[tuple[str, str, Rows]]:
+        """The baselines that are needed: name, pair column, and rows with the place of each item."""
+        plain = {("", Ranking())} if needs.reads("baseline_rank") else set()
+        for name, policy in sorted(needs.baselines | plain, key=str):
+            baseline = self.baselines.get(name) if name else self.baseline
+            if baseline is not None:
+                yield name, baseline_column(name, policy), ranks_of(users, baseline, policy)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -173,41 +182,20 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
     return users.positions_in(wanted) >= 0
 
 
-def _joined(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.int64]:
-    """`[n]`: for each pair of `lists`, the first of `rows` with the same pair (or item); -1 for none."""
-    size = max(len(slates.items), 1)
-    items = rows.items.positions_in(slates.items)
-    known = items >= 0
-    keys, wanted = items, lists.items.astype(np.int64)
-    if rows.users is not None:
-        users = rows.users.positions_in(slates.users)
-        known &= users >= 0
-        keys = users * size + items
-        wanted = lists.row_users * size + wanted
-    where = np.flatnonzero(known)
-    where = where[np.argsort(keys[where], kind="stable")]
-    keys = keys[where]
-    if not len(keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.searchsorted(keys, wanted)
-    at[at == len(keys)] = 0
-    return np.where(keys[at] == wanted, where[at], -1)
-
-
-def _found(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    return positions >= 0
+def _found(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.bool_]:
+    """`[n]`: which pairs of `lists` the rows have."""
+    return PairTable.of(slates.users, slates.items, rows).find(lists.row_users, lists.items) >= 0
 
 
 def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArray[np.float64]:
     """A column of `rows` beside the pairs of `lists`; NaN where there is no such pair."""
-    at = _joined(slates, lists, rows)
-    values = np.full(len(at), np.nan)
-    values[at >= 0] = rows.columns[column][at[at >= 0]]
-    return values
+    pairs = PairTable.of(slates.users, slates.items, rows)
+    return pairs.values(rows.columns[column], lists.row_users, lists.items)
 
 
-def _highest_first(rows: Rows) -> Rows:
-    """The rows by score descending, so that the first of a repeated pair is the best."""
+def highest_first(rows: Rows) -> Rows:
+    """Checked rows by score descending, so that the first of a repeated pair is the best."""
+    check_scores(rows)
     order = np.argsort(-rows.columns["score"], kind="stable")
     users = None if rows.users is None else rows.users.take(order)
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
@@ -217,7 +205,7 @@ def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
     """`[U]`: how many different items each user has in the rows."""
     users = rows.owners.positions_in(slates.users)
     items, (codes,) = encode([rows.items])
-    pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
+    pairs = distinct(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 
 
@@ -225,12 +213,12 @@ def _history_lists(slates: Slates, history: Rows) -> Lists:
     """What each user has in the history, each item once, sorted."""
     size = max(len(slates.items), 1)
     users = history.owners.positions_in(slates.users)
-    pairs = np.unique(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
+    pairs = distinct(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
     owners, items = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
     return lists_of(owners, len(slates), items, {})
 
 
-def _ranks(users: Ids, rows: Rows, policy: Ranking) -> Rows:
+def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
     """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
     positions = rows.owners.positions_in(users)
     is_kept = positions >= 0
