@@ -34,11 +34,13 @@ class LocalSource:
         slates: given the needs of a plan, yields the chunks that answer them.
         context: what is known beside the lists.
         offers: names of pair columns, context and populations that can be had.
+        label: how every number has to be marked, e.g. "sampled n=99".
     """
 
     slates: Callable[[Needs], Iterable[Slates]]
     context: Context = field(default_factory=Context)
     offers: frozenset[str] = frozenset()
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         return fold(plan, self.slates(plan.needs), self.context, how)

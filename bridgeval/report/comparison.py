@@ -236,10 +236,6 @@ class Comparison(Exports):
 
         return pd.DataFrame([asdict(d) | {"relative": d.relative} for d in self])
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A row for each difference, numbers to the last digit."""
-        return written(self.to_pandas().to_csv(index=False), path)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {

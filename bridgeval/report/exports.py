@@ -81,14 +81,14 @@ class Exports(ABC):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The long form as CSV, numbers to the last digit."""
-        return written(self.to_pandas().astype(WHOLE_NUMBERS).to_csv(index=False), path)
+        return written(_typed(self.to_pandas()).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """The long form as Parquet; definitions and manifest stand in the file's metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pa_parquet
 
-        table = pa.Table.from_pandas(self.to_pandas().astype(WHOLE_NUMBERS), preserve_index=False)
+        table = pa.Table.from_pandas(_typed(self.to_pandas()), preserve_index=False)
         about = {key: value for key, value in self.to_dict().items() if key != "results"}
         pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(_plain(about))}), path)
 
@@ -225,6 +225,11 @@ def _rows(system: str, report: Report) -> Iterator[Row]:
 def _bold(cell: Cell) -> str:
     text = html.escape(cell.text)
     return f"<b>{text}</b>" if cell.best else text
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same, counts as whole numbers that may be missing."""
+    return frame.astype({name: kind for name, kind in WHOLE_NUMBERS.items() if name in frame})
 
 
 def written(text: str, path: str | os.PathLike[str] | None) -> str:
