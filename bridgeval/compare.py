@@ -12,7 +12,7 @@ import numpy as np
 
 from bridgeval import spec
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import UserTable
+from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
 from bridgeval.evaluate import evaluate
 from bridgeval.halves import Whole, halves_of, numbers_of

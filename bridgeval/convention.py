@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridgeval.errors import BadParameterError
+
 
 @dataclass(frozen=True)
 class Convention:
@@ -32,13 +34,39 @@ class Convention:
 
 @dataclass(frozen=True)
 class Entry:
-    """A native metric class with parameters filled in."""
+    """A native metric class with parameters filled in.
+
+    Attributes:
+        metric: the native class.
+        parameters: those on which the toolkit differs from the native defaults.
+        names: the toolkit's name of a parameter -> the native one, where they are not the same.
+        words: the toolkit's name of a parameter -> its word for a value -> the native value.
+    """
 
     metric: Callable[..., Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
 
     def __call__(self, **parameters: Any) -> Any:
         return self.metric(**{**self.parameters, **parameters})
+
+    def native(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters as the toolkit calls them, by their native names and values.
+
+        >>> line = Entry(dict, names={"relevance": "gain"}, words={"relevance": {"graded": "linear"}})
+        >>> line.native({"relevance": "graded", "k": 5})
+        {'gain': 'linear', 'k': 5}
+        """
+        translated = {}
+        for name, value in given.items():
+            words = self.words.get(name)
+            if words is not None and value not in words:
+                raise BadParameterError(
+                    f"there is no {name}={value!r}", hint=f"choose one of {', '.join(map(repr, words))}"
+                )
+            translated[self.names.get(name, name)] = value if words is None else words[value]
+        return translated
 
 
 def entry(metric: Callable[..., Any], **parameters: Any) -> Entry:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     recommendations: Any,
-    relevance: Any,
+    relevance: Any = None,
     metrics: str | Metric | Iterable[str | Metric] = ("nDCG@10", "Recall@10"),
     *,
     history: Any = None,
@@ -51,7 +51,8 @@ def evaluate(
     Args:
         recommendations: a frame (pandas, polars, Arrow, anything with `__arrow_c_stream__`), a path of Parquet, CSV or
             TSV files, or a mapping user -> items, (item, score) pairs or {item: score}.
-        relevance: the same, with gains in place of scores; without gains every row counts 1.
+        relevance: the same, with gains in place of scores; without gains every row counts 1. None where the
+            recommendations bring it along, as a fold of a study does.
         metrics: names such as "nDCG@5,10" or "replay:NDCG@10", or metric objects.
         history: training interactions (user, item): for novelty, popularity, masking, and the default catalogue.
         catalogue: all item ids that could have been shown.
@@ -60,7 +61,7 @@ def evaluate(
         item_features: item -> labels.
         prev_scores: the logging policy's scores by (user, item) or by item, for counterfactual metrics.
         baseline: another system's recommendations, for unexpectedness.
-        users: the users that count under users="given".
+        users: the users that count under users="given", and all there are under users="known".
         loader: a loader or its name, where several fit.
         columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.

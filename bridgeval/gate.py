@@ -20,7 +20,7 @@ from scipy import stats
 
 from bridgeval import spec
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import UserTable
+from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
 from bridgeval.evaluate import evaluate
 from bridgeval.report import Report

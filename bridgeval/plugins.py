@@ -31,9 +31,13 @@ GROUP = "bridgeval"
 DISABLE = "BRIDGEVAL_DISABLE_PLUGINS"
 BUILTIN = (
     "bridgeval.metrics",
+    "bridgeval.spark",
     "bridgeval.toolkits.frames",
+    "bridgeval.toolkits.librec",
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
+    "bridgeval.toolkits.replay",
+    "bridgeval.toolkits.warprec",
 )
 
 

@@ -127,8 +127,8 @@ def _make(
         own, maker = found
         given = [f"{key}={literal(value)}" for key, value in parameters.items()]
         label = f"{toolkit}:{own}" + (f"({', '.join(given)})" if given else "")
-    target = getattr(maker, "metric", maker)
-    values = dict(parameters)
+    target = _target(maker)
+    values = getattr(maker, "native", dict)(parameters)
     for part in getattr(target, "made_of", ()):
         if part in values:
             values[part] = _parts(values[part], toolkit, k, known)
@@ -148,6 +148,11 @@ def _build(text: str, maker: Callable[..., Any], target: Any, values: dict[str, 
             raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
     metric: Metric = maker(**values)
     return metric if label is None else replace(metric, label=label)
+
+
+def _target(maker: Any) -> Any:
+    """The metric class behind a line of a convention; a class is its own."""
+    return maker if isinstance(maker, type) else getattr(maker, "metric", maker)
 
 
 def _parameters(target: Any) -> list[str] | None:
@@ -187,7 +192,7 @@ def _takes_cutoff(toolkit: str | None, name: str, known: Plugins) -> bool:
     if toolkit is not None and found is None:
         raise _unknown(f"{toolkit}:{name}", known)
     maker = _native(name, known) if found is None else found[1]
-    parameters = _parameters(getattr(maker, "metric", maker))
+    parameters = _parameters(_target(maker))
     return parameters is None or "k" in parameters
 
 

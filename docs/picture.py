@@ -1,4 +1,4 @@
-"""Takes the picture of the report page that the README shows: `python docs/picture.py`. Needs playwright and Chromium."""
+"""Takes the picture of the report page that the README shows: `python docs/picture.py`. Needs playwright."""
 
 from __future__ import annotations
 

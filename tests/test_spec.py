@@ -43,7 +43,7 @@ def test_text_becomes_metrics(text, metrics):
         'rectools:NDCG(ideal="reachable")@5',
         'GAUC(weight="relevant")',
         'RMSE(average="users")',
-        'Recall(over="median", users="any")@3',
+        'Recall(users="any", over="median")@3',
         "Recall(above=None)@3",
     ],
 )

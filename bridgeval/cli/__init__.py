@@ -36,6 +36,7 @@ COMMANDS = {
     "evaluate": "bridgeval.cli.evaluate:evaluate",
     "compare": "bridgeval.cli.compare:compare",
     "check": "bridgeval.cli.check:check",
+    "explain": "bridgeval.cli.explain:explain",
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",
@@ -118,6 +119,9 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BridgevalError):
         say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
         return _code(error)
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
+        return UNAVAILABLE
     say(
         f"bridgeval failed: {type(error).__name__}: {error}",
         "this is a fault of bridgeval; run again with --debug and report what it prints",

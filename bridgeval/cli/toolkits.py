@@ -59,6 +59,12 @@ Examples:
 @click.option("--out", help="Where the numbers are appended, as a table.")
 def spark(recs: str, truth: str, metrics: tuple[str, ...], **more: Any) -> None:
     """Evaluate inside a Spark job; nothing is collected to one machine."""
+    import os
+    import sys
+
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        # Not under spark-submit: workers are on this machine and must find the packages that this Python has.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     run = _imported("bridgeval.spark.job", "run")
     report = run(recs=recs, truth=truth, metrics=list(metrics) or ["nDCG@10", "Recall@10"], **more)
     if report is not None:

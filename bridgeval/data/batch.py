@@ -14,6 +14,7 @@ from torch import Tensor
 from bridgeval.data.ranking import RankedLists, Ranking, count_repeats, ranked
 from bridgeval.data.slates import Lists, Slates
 from bridgeval.data.tensors import tensor_of
+from bridgeval.errors import NeedError
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
 CELLS_PER_BATCH = 1 << 19
@@ -111,6 +112,13 @@ class Batch:
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+    @cached_property
+    def history(self) -> Rectangle:
+        """The rectangle `[B, H]` of what each user has in the history."""
+        if self.slates.history is None:
+            raise NeedError("what each user has in the history is not known", hint="give history=")
+        return Rectangle(self.slates.history, self.start, self.stop, len(self.slates.items), self.device)
 
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""

@@ -47,6 +47,7 @@ class Context:
         users: tables by user: `groups`.
         history_users: users of the history.
         history_pairs: distinct (user, item) pairs of the history.
+        given_users: users that were given as all there are; 0 when none were.
     """
 
     catalogue: Ids | None = None
@@ -54,3 +55,9 @@ class Context:
     users: Mapping[str, Table] = field(default_factory=dict)
     history_users: int = 0
     history_pairs: int = 0
+    given_users: int = 0
+
+    @property
+    def known_users(self) -> int:
+        """How many users there are: those given as such, else those of the history."""
+        return self.given_users or self.history_users

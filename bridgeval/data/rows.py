@@ -47,8 +47,21 @@ class Rows:
 
 
 def is_frame(value: object) -> bool:
-    """Whether it speaks the Arrow PyCapsule protocol, as pandas, polars, pyarrow and duckdb do."""
-    return hasattr(value, "__arrow_c_stream__")
+    """Whether it speaks the Arrow PyCapsule protocol, as pandas, polars, pyarrow and duckdb do.
+
+    Spark's frames speak it too, by collecting every row to this process, which nobody asked for.
+    """
+    return hasattr(value, "__arrow_c_stream__") and not is_spark_frame(value)
+
+
+def is_spark_frame(value: object) -> bool:
+    """Whether it is a Spark frame, classic or connect, told without importing pyspark.
+
+    >>> is_spark_frame({"ann": ["tea"]})
+    False
+    """
+    kind = type(value)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
 def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) -> Rows:

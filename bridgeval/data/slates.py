@@ -64,6 +64,7 @@ class Slates:
         shown: rows in the order they came, with `score` unless they come ranked.
         relevant: rows with `gain`.
         user_columns: name -> `[U]`.
+        history: what each user has in the history, each item once; None when nothing needs it.
     """
 
     users: Ids
@@ -71,13 +72,16 @@ class Slates:
     shown: Lists
     relevant: Lists
     user_columns: Mapping[str, Column] = field(default_factory=dict)
+    history: Lists | None = None
 
     def __len__(self) -> int:
         return len(self.users)
 
 
-def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> Slates:
-    """Slates of every user that either side, or `more_users`, names.
+def slates_of(
+    shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = (), more_items: tuple[Ids, ...] = ()
+) -> Slates:
+    """Slates of every user that either side, or `more_users`, names; the vocabulary has `more_items` too.
 
     >>> from bridgeval.data.rows import rows_of
     >>> slates = slates_of(rows_of({7: [3, 1]}, "recommendations"), rows_of({8: [1]}, "relevance"))
@@ -87,7 +91,7 @@ def slates_of(shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = ()) -> 
     check_scores(shown)
     check_gains(relevant)
     users, (shown_users, relevant_users, *_) = encode([shown.owners, relevant.owners, *more_users], "user ids")
-    items, (shown_items, relevant_items) = encode([shown.items, relevant.items], "item ids")
+    items, (shown_items, relevant_items, *_) = encode([shown.items, relevant.items, *more_items], "item ids")
     gains = relevant.columns.get("gain")
     columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
     return Slates(

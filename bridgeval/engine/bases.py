@@ -110,12 +110,14 @@ class Pairs:
         predicted: `[n]` float64 scores.
         actual: `[n]` float64 gains.
         unpredicted: `[B]` truth rows without a prediction.
+        unasked: `[B]` predictions without a truth row.
     """
 
     rows: Tensor
     predicted: Tensor
     actual: Tensor
     unpredicted: Tensor
+    unasked: Tensor
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ class Joined(Block[Pairs]):
             blocks[ShownColumn("score", ranking)][rows, places].double(),
             truth.gains[rows, at[rows, places]].double(),
             truth.valid.sum(1) - found,
+            blocks[Ranked(ranking)].valid.sum(1) - found,
         )
 
 
@@ -144,7 +147,7 @@ class RowMetric(UserMetric):
     """A function of pairs joined by (user, item), never by position.
 
     Subclasses define `rows(predicted, actual) -> [n]`, and `finish(mean)` if the mean is not yet the answer. Pairs that
-    only one side has do not enter; the result notes how many truth rows had no prediction.
+    only one side has do not enter; the result notes how many there were on each side.
 
     Attributes:
         average: over "pairs" (one global mean), or over "users" (each user's own value, then `over`).
@@ -180,14 +183,20 @@ class RowMetric(UserMetric):
         pairs = blocks[Joined(self)]
         counted = blocks[Counted(self.users, self.ranking, self.relevance)]
         values = self.rows(pairs.predicted, pairs.actual)[counted[pairs.rows]]
-        return RowState(Moments.of(values.double().cpu().numpy()), int(pairs.unpredicted[counted].sum()))
+        unpredicted, unasked = int(pairs.unpredicted[counted].sum()), int(pairs.unasked.sum())
+        return RowState(Moments.of(values.double().cpu().numpy()), unpredicted, unasked)
 
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:
             return super().compute(state)
         mean = state.values.mean if state.values.count else math.nan
         value = float(self.finish(torch.tensor(mean, dtype=torch.float64)))
-        return Result(value, notes={"pairs": state.values.count, "pairs without a prediction": state.unpredicted})
+        notes = {
+            "pairs": state.values.count,
+            "pairs without a prediction": state.unpredicted,
+            "predictions without a pair": state.unasked,
+        }
+        return Result(value, notes=notes)
 
     def per_user(self) -> RowMetric:
         return replace(self, over="per_user", average="users")
@@ -199,10 +208,15 @@ class RowMetric(UserMetric):
 
 @dataclass(frozen=True)
 class RowState:
-    """Values of pairs, and how many truth rows had none."""
+    """Values of pairs, and how many rows of either side had no partner."""
 
     values: Moments = field(default_factory=Moments)
     unpredicted: int = 0
+    unasked: int = 0
 
     def merge(self, other: RowState) -> RowState:
-        return RowState(self.values.merge(other.values), self.unpredicted + other.unpredicted)
+        return RowState(
+            self.values.merge(other.values),
+            self.unpredicted + other.unpredicted,
+            self.unasked + other.unasked,
+        )

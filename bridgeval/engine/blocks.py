@@ -17,13 +17,14 @@ from torch import Tensor
 
 from bridgeval.data import ranking
 from bridgeval.data.batch import Batch
-from bridgeval.data.context import Context
+from bridgeval.data.context import Context, Table
+from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.slates import Slates
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
-Users = Literal["relevant", "shown", "both", "any", "history", "baseline", "given"]
+Users = Literal["relevant", "shown", "both", "any", "truth", "history", "baseline", "given", "known"]
 
 
 class Block(Generic[T]):
@@ -40,15 +41,15 @@ class Lookup:
         self.context = context
         self._slates = slates
         self._device = device
-        self._made: dict[str, Tensor] = {}
+        self._made: dict[Any, Any] = {}
 
     def items(self, table: str) -> Tensor:
         """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
-        return self._once(f"item {table}", lambda: self._items(table))
+        return self.once(f"item {table}", lambda: self.aligned(self.context.items[table]))
 
     def users(self, table: str) -> Tensor:
         """`[U]` values by user."""
-        return self._once(
+        return self.once(
             f"user {table}",
             lambda: torch.from_numpy(self.context.users[table].aligned(self._slates.users)).to(self._device),
         )
@@ -56,24 +57,31 @@ class Lookup:
     @property
     def in_catalogue(self) -> Tensor:
         """`[V + 1]`: which items of the vocabulary the catalogue has."""
-        return self._once("catalogue", self._in_catalogue)
+        return self.once("catalogue", self._in_catalogue)
 
-    def _items(self, name: str) -> Tensor:
-        table = self.context.items[name]
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is derived from the context alone is made for the first batch and kept for the others."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+    def aligned(self, table: Table) -> Tensor:
+        """`[V + 1]` or `[V + 1, F]`: any table by item code."""
         values = torch.from_numpy(table.aligned(self._slates.items))
         none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
         return torch.cat([values, none]).to(self._device)
 
-    def _in_catalogue(self) -> Tensor:
+    @property
+    def catalogue(self) -> Ids:
+        """All items that could have been shown, sorted."""
         if self.context.catalogue is None:
             raise NeedError("the catalogue is not known", hint="give catalogue= or history=")
-        found = self._slates.items.positions_in(self.context.catalogue) >= 0
-        return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)
+        return self.context.catalogue
 
-    def _once(self, key: str, make: Callable[[], Tensor]) -> Tensor:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+    def _in_catalogue(self) -> Tensor:
+        found = self._slates.items.positions_in(self.catalogue) >= 0
+        return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)
 
 
 class Blocks:
@@ -83,12 +91,14 @@ class Blocks:
         batch: the users at hand.
         lookup: the context, by item and by user.
         depth: how deep ranked lists are read; None for all.
+        cutoff: the largest cutoff asked for; 0 where it is not known.
     """
 
-    def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None) -> None:
+    def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, cutoff: int = 0) -> None:
         self.batch = batch
         self.lookup = lookup
         self.depth = depth
+        self.cutoff = cutoff or batch.shown.width
         self._made: dict[Block[Any], Any] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
@@ -147,8 +157,7 @@ class ItemValues(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Ranked(self.ranking)].items
-        return blocks.lookup.items(self.table).index_select(0, items.flatten()).view(items.shape)
+        return by_item(blocks.lookup.items(self.table), blocks[Ranked(self.ranking)].items)
 
 
 @dataclass(frozen=True)
@@ -179,6 +188,15 @@ class ShownCount(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         return blocks[Ranked(self.ranking)].valid.sum(1)
+
+
+@dataclass(frozen=True)
+class UserGroups(Block[Tensor]):
+    """The group of each user, 0 for none: `[B]` int64."""
+
+    def make(self, blocks: Blocks) -> Tensor:
+        batch = blocks.batch
+        return blocks.lookup.users("groups")[batch.start : batch.stop]
 
 
 @dataclass(frozen=True)
@@ -299,7 +317,8 @@ class HitCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[HitPlaces(self.ranking, self.relevance, self.ranking.duplicates == "all")].count(self.k)
+        new = self.ranking.duplicates == "all" and blocks.batch.shown.repeated > 0
+        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)
 
 
 @dataclass(frozen=True)
@@ -323,7 +342,8 @@ class Counted(Block[Tensor]):
     """Who counts: `[B]` bool.
 
     `users` is "relevant" (at least one relevant item), "shown" (at least one item shown), "both", "any" (every user
-    that either side names), "history", "baseline" (users these name), or "given" (users the caller lists).
+    that either side names), "truth" (at least one row of relevance, whatever its gain), "history", "baseline" (users
+    these name), "given" (users the caller lists), or "known" (all there are: the given, else those of the history).
     """
 
     users: Users = "relevant"
@@ -331,17 +351,24 @@ class Counted(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        if self.users in ("history", "baseline", "given"):
+        if self.users in ("history", "baseline", "given", "known"):
             return blocks.batch.user_column(f"in_{self.users}")
         everyone = torch.ones(len(blocks), dtype=torch.bool, device=blocks.device)
         if self.users in ("relevant", "both"):
             everyone &= blocks[RelevantCount(self.relevance)] > 0
         if self.users in ("shown", "both"):
             everyone &= blocks[ShownCount(self.ranking)] > 0
+        if self.users == "truth":
+            everyone &= blocks.batch.relevant.lengths > 0
         if self.users == "any":
             shown, relevant = blocks.batch.shown.lengths, blocks.batch.relevant.lengths
             everyone &= (shown > 0) | (relevant > 0)
         return everyone
+
+
+def by_item(table: Tensor, items: Tensor) -> Tensor:
+    """Values of `[V + 1]` or `[V + 1, F]` by item code, laid out as the codes are."""
+    return table.index_select(0, items.reshape(-1)).view(*items.shape, *table.shape[1:])
 
 
 def at_cutoff(cumulative: Tensor, k: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Metric: a question asked of the data. The engine sees this contract and nothing else.
 
-`UserMetric` fills it in for metrics that give every user a value. Whole-catalogue and cluster metrics extend
-`Metric` directly with summed states. The bases for plain Python functions are in `bases.py`.
+`UserMetric` fills it in for metrics that give every user a value, `TotalMetric` for those that have one value for
+all lists together. The bases for plain Python functions are in `bases.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
-from bridgeval.engine.state import State
+from bridgeval.engine.state import State, Tally
 from bridgeval.engine.summary import Over, Result
 from bridgeval.errors import BadParameterError
 
@@ -27,6 +27,7 @@ POPULATION_NEEDS = {
     "history": "users of the history",
     "baseline": "users of the baseline",
     "given": "users given",
+    "known": "all users",
 }
 
 
@@ -96,23 +97,17 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class UserMetric(Metric):
-    """A metric that gives every user a value.
-
-    Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. Who counts is a question apart.
+class PolicyMetric(Metric):
+    """A metric of lists and truth. Whose they are, how lists are ranked and what is relevant are parameters.
 
     Attributes:
-        over: the summary: "mean", "median", "lower_median", "half_width" (of the mean's interval), "per_user".
-        confidence: of "half_width".
-        users: who counts: "relevant" (users with a relevant item), "shown", "both", "any", "history",
-            "baseline", "given".
+        users: who counts, see `Counted`: "relevant" (users with a relevant item), "shown", "both", "any", "truth",
+            "history", "baseline", "given", "known".
         order, ties, duplicates, masked, cut: the ranking policy, see `Ranking`.
         above: gains above this are relevant; None takes every row of the truth.
         truth_duplicates: what a repeated relevant item counts, see `Relevance`.
     """
 
-    over: Over = field(default="mean", kw_only=True)
-    confidence: float = field(default=0.95, kw_only=True)
     users: Users = field(default="relevant", kw_only=True)
     order: Order = field(default="score", kw_only=True)
     ties: Ties = field(default="item_descending", kw_only=True)
@@ -122,13 +117,6 @@ class UserMetric(Metric):
     above: float | None = field(default=0.0, kw_only=True)
     truth_duplicates: Literal["best", "first", "all"] = field(default="best", kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.confidence < 1:
-            raise BadParameterError(
-                f"{self.name} needs a confidence between 0 and 1", f"{self.confidence}", "0.95 is usual"
-            )
-
     @property
     def ranking(self) -> Ranking:
         return Ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
@@ -137,17 +125,65 @@ class UserMetric(Metric):
     def relevance(self) -> Relevance:
         return Relevance(self.above, self.truth_duplicates)
 
+    @property
+    def policies(self) -> dict[str, Any]:
+        """The parameters above, for a metric that this one is made of."""
+        return {f.name: getattr(self, f.name) for f in fields(PolicyMetric) if f.name != "label"}
+
     def needs(self) -> Needs:
         needed = POPULATION_NEEDS.get(self.users)
         return Needs(depth=None, users=frozenset({needed} if needed else ()))
 
-    def values(self, blocks: Blocks) -> Tensor:
-        """`[B]` float64: the value of each user, NaN where undefined."""
-        raise NotImplementedError(f"{type(self).__name__} must define values(blocks)")
-
     def counted(self, blocks: Blocks) -> Tensor:
         """`[B]` bool: who counts."""
         return blocks[Counted(self.users, self.ranking, self.relevance)]
+
+
+@dataclass(frozen=True)
+class TotalMetric(PolicyMetric):
+    """A metric of the first k places of everyone's lists taken together: it adds up a `Tally`.
+
+    Every list counts, whether its user has a relevant item or not, unless `users` says otherwise.
+    """
+
+    k: int
+    users: Users = field(default="shown", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cutoff(self.name, self.k)
+
+    def needs(self) -> Needs:
+        return replace(super().needs(), depth=self.k, cutoff=self.k)
+
+    def start(self) -> State:
+        return Tally()
+
+
+@dataclass(frozen=True)
+class UserMetric(PolicyMetric):
+    """A metric that gives every user a value.
+
+    Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. Who counts is a question apart.
+
+    Attributes:
+        over: the summary: "mean", "median", "lower_median", "max", "half_width" (of the mean's interval), "per_user".
+        confidence: of "half_width".
+    """
+
+    over: Over = field(default="mean", kw_only=True)
+    confidence: float = field(default=0.95, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.confidence < 1:
+            raise BadParameterError(
+                f"{self.name} needs a confidence between 0 and 1", f"{self.confidence}", "0.95 is usual"
+            )
+
+    def values(self, blocks: Blocks) -> Tensor:
+        """`[B]` float64: the value of each user, NaN where undefined."""
+        raise NotImplementedError(f"{type(self).__name__} must define values(blocks)")
 
     def start(self) -> State:
         return summary.start(self.over)
@@ -182,7 +218,7 @@ class TopKMetric(UserMetric):
         check_cutoff(self.name, self.k)
 
     def needs(self) -> Needs:
-        return replace(super().needs(), depth=self.k)
+        return replace(super().needs(), depth=self.k, cutoff=self.k)
 
 
 @dataclass(frozen=True)

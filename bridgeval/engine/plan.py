@@ -19,6 +19,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
 from bridgeval.engine.workers import in_order, worker_count
+from bridgeval.errors import BridgevalError, MetricFailedError
 
 States = tuple[State, ...]
 
@@ -46,13 +47,26 @@ class Plan:
         return tuple(metric.start() for metric in self.metrics)
 
     def update(self, blocks: Blocks) -> States:
-        return tuple(metric.update(blocks) for metric in self.metrics)
+        return tuple(_updated(metric, blocks) for metric in self.metrics)
 
     def merge(self, first: States, second: States) -> States:
         return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
 
     def compute(self, states: States) -> dict[Metric, Result]:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
+
+
+def _updated(metric: Metric, blocks: Blocks) -> State:
+    try:
+        return metric.update(blocks)
+    except BridgevalError:
+        raise
+    except Exception as error:
+        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop).tolist()
+        whom = (
+            f"user {users[0]!r}" if len(users) == 1 else f"a batch of {len(users)} users, {users[0]!r} to {users[-1]!r}"
+        )
+        raise MetricFailedError(f"{metric} failed for {whom}", f"{type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,7 @@ def fold(plan: Plan, chunks: Iterable[Slates], context: Context, how: Execution)
         lookup = Lookup(context, slates, how.device)
 
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
-            return plan.update(Blocks(batch, lookup, depth)), len(batch)
+            return plan.update(Blocks(batch, lookup, depth, plan.needs.cutoff)), len(batch)
 
         for partial, users in in_order(answer, batches(slates, how.device, how.batch_size, workers), workers):
             states = plan.merge(states, partial)

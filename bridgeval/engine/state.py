@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.ids import Ids, encode
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +53,7 @@ class Moments:
         if not len(values):
             return Moments(undefined=lost)
         mean = float(values.mean())
-        squares = float(np.square(values - mean).sum())
+        squares = float(np.square(values - mean).sum()) if math.isfinite(mean) else math.nan
         return Moments(len(values), mean, squares, lost)
 
     def merge(self, other: Moments) -> Moments:
@@ -60,6 +63,8 @@ class Moments:
             return Moments(full.count, full.mean, full.squares, undefined)
         count = self.count + other.count
         gap = other.mean - self.mean
+        if not math.isfinite(gap):
+            return Moments(count, self.mean + other.mean, math.nan, undefined)
         mean = self.mean + gap * other.count / count
         squares = self.squares + other.squares + gap * gap * self.count * other.count / count
         return Moments(count, mean, squares, undefined)
@@ -71,6 +76,54 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class UserTable:
+    """Per-user values, in the order of the user ids."""
+
+    users: Ids | None
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def undefined(self) -> int:
+        """Users that count but have no value."""
+        return int(np.isnan(self.values).sum())
+
+    @property
+    def defined(self) -> int:
+        return len(self) - self.undefined
+
+    def median(self, lower: bool = False) -> float:
+        """Of the defined values; of two in the middle their mean, or the lower one; NaN where there are none."""
+        defined = self.values[~np.isnan(self.values)]
+        if not len(defined):
+            return math.nan
+        return float(np.quantile(defined, 0.5, method="lower") if lower else np.median(defined))
+
+    def largest(self) -> float:
+        """Of the defined values; NaN where there are none."""
+        return float(np.nanmax(self.values)) if self.defined else math.nan
+
+    def frame(self, name: str, k: int | None) -> pd.DataFrame:
+        """A frame (user, metric, k, value)."""
+        import pandas as pd
+
+        users = self.users.tolist() if self.users is not None else []
+        return pd.DataFrame({"user": users, "metric": name, "k": k, "value": self.values})
+
+    @staticmethod
+    def together(tables: Mapping[tuple[str, int | None], UserTable]) -> pd.DataFrame:
+        """A frame (user, metric, k, value) of several metrics."""
+        import pandas as pd
+
+        return pd.concat([table.frame(*name) for name, table in tables.items()], ignore_index=True)
+
+    def to_dict(self) -> dict[Any, float]:
+        return dict(zip(self.users.tolist() if self.users else [], self.values.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
 class Collected:
     """Values with the users they belong to. Grows with the number of users: 8 bytes and an id for each."""
 
@@ -78,6 +131,9 @@ class Collected:
 
     def merge(self, other: Collected) -> Collected:
         return Collected(self.chunks + other.chunks)
+
+    def table(self) -> UserTable:
+        return UserTable(*self.by_user())
 
     def by_user(self) -> tuple[Ids | None, Floats]:
         """All values in the order of the user ids; ids are None when there is no user at all."""
@@ -135,3 +191,34 @@ class ItemSums:
             return {"ids": None, "values": self.values}
         kept = np.flatnonzero(self.values.reshape(len(self.ids), -1).any(axis=1))
         return {"ids": self.ids.take(kept), "values": self.values[kept]}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a metric over everyone's lists adds up.
+
+    Attributes:
+        sums: named numbers or arrays.
+        items: numbers by item.
+        facts: what holds for all the data and `compute` has to know, e.g. the size of the catalogue.
+
+    >>> Tally(Sums({"users": 2}), facts={"catalogue": 9}).merge(Tally(Sums({"users": 1}))).sums["users"]
+    3
+    """
+
+    sums: Sums = field(default_factory=Sums)
+    items: ItemSums = field(default_factory=ItemSums)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def merge(self, other: Tally) -> Tally:
+        return Tally(self.sums.merge(other.sums), self.items.merge(other.items), {**self.facts, **other.facts})
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The states of a metric that is made of several."""
+
+    parts: tuple[Any, ...]
+
+    def merge(self, other: Joint) -> Joint:
+        return Joint(tuple(one.merge(two) for one, two in zip(self.parts, other.parts, strict=True)))

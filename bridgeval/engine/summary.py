@@ -7,26 +7,10 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
-import numpy as np
-
 from bridgeval.data.ids import Ids
-from bridgeval.engine.state import Collected, Floats, Moments
+from bridgeval.engine.state import Collected, Floats, Moments, UserTable
 
-Over = Literal["mean", "median", "lower_median", "half_width", "per_user"]
-
-
-@dataclass(frozen=True)
-class UserTable:
-    """Per-user values, in the order of the user ids."""
-
-    users: Ids | None
-    values: Floats
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def to_dict(self) -> dict[Any, float]:
-        return dict(zip(self.users.tolist() if self.users else [], self.values.tolist(), strict=True))
+Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 
 
 @dataclass(frozen=True)
@@ -88,12 +72,9 @@ def result_of(over: Over, state: Any, confidence: float = 0.95) -> Result:
         value = mean if over == "mean" else spread
         deviation = state.deviation if over == "mean" else None
         return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)
-    users, values = state.by_user()
-    defined = values[~np.isnan(values)]
-    result = Result(math.nan, users=len(defined), undefined=len(values) - len(defined))
+    table = state.table()
+    result = Result(None, users=table.defined, undefined=table.undefined)
     if over == "per_user":
-        return replace(result, value=None, per_user=UserTable(users, values))
-    if not len(defined):
-        return result
-    middle = np.median(defined) if over == "median" else np.quantile(defined, 0.5, method="lower")
-    return replace(result, value=float(middle))
+        return replace(result, per_user=table)
+    value = table.largest() if over == "max" else table.median(lower=over == "lower_median")
+    return replace(result, value=value)

@@ -88,6 +88,8 @@ class _Look:
         wanted = headline.needs() | Needs(depth=None, optional=frozenset({"seen"}))
         headline.needs().check(str(headline), source.offers)
         self.chunks: list[Slates] = list(source.slates(wanted))
+        # A score matrix has no lists until it is ranked: equal and seen scores are not looked for in it.
+        self.has_lists = all(hasattr(slates.shown, "offsets") for slates in self.chunks)
 
     def inspection(self) -> Inspection:
         results = self._results([Census(self.k), self.headline])
@@ -99,8 +101,10 @@ class _Look:
             "in both": self._sum(lambda s: (s.shown.lengths > 0) & (s.relevant.lengths > 0)),
         }
         self.users = users
-        for look in (self._alignment, self._short_lists, self._repeats, self._ties, self._direction,
-                     self._unknown, self._seen, self._gains, self._masked):  # fmt: skip
+        looks = [self._alignment, self._short_lists, self._repeats, self._unknown, self._gains, self._masked]
+        if self.has_lists:
+            looks += [self._common_items, self._ties, self._direction, self._seen]
+        for look in looks:
             self.found.extend(look())
         return Inspection(str(self.headline), self.value, users, _sorted(self.found))
 
@@ -122,7 +126,9 @@ class _Look:
             yield Finding("users without relevance", "note", what, "they do not count", unused)
         if both == truth == shown:
             yield Finding("users", "fine", f"all {both:,} users are on both sides")
-        yield from ids.nothing_in_common(self.chunks)
+
+    def _common_items(self) -> Iterator[Finding]:
+        return ids.nothing_in_common(self.chunks)
 
     def _short_lists(self) -> Iterator[Finding]:
         if not self.k:

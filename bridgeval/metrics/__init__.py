@@ -18,6 +18,7 @@ from bridgeval.metrics.accuracy import (
     nDCGRendle2020,
 )
 from bridgeval.metrics.auc import AUC, GAUC, LAUC
+from bridgeval.metrics.bias import ACLT, APLT, ARP, PopREO, PopRSP
 from bridgeval.metrics.counterfactual import (
     IPS,
     NCISMAP,
@@ -28,10 +29,29 @@ from bridgeval.metrics.counterfactual import (
     NCISPrecision,
     NCISRecall,
 )
+from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
+from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
+from bridgeval.metrics.discovery import (
+    CategoricalDiversity,
+    Coverage,
+    Novelty,
+    Surprisal,
+    Unexpectedness,
+)
+from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
+from bridgeval.metrics.fairness import REO, RSP, BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
+from bridgeval.metrics.listauc import RocAuc
+from bridgeval.metrics.multiobjective import EucDistance, Hypervolume
+from bridgeval.metrics.novelty import EFD, EPC
 from bridgeval.metrics.rating import MAE, MSE, RMSE
 
 __all__ = [
+    "ACLT",
+    "APLT",
+    "ARP",
     "AUC",
+    "EFD",
+    "EPC",
     "F1",
     "GAUC",
     "IPS",
@@ -43,15 +63,41 @@ __all__ = [
     "MSE",
     "NCISMAP",
     "NCISMRR",
+    "REO",
     "RMSE",
+    "RSP",
     "SNIPS",
+    "BiasDisparityBD",
+    "BiasDisparityBR",
+    "BiasDisparityBS",
+    "CategoricalDiversity",
+    "Coverage",
+    "EucDistance",
+    "Gini",
     "HitRate",
+    "Hypervolume",
+    "ItemCoverage",
+    "ItemMADRanking",
+    "ItemMADRating",
     "NCISHitRate",
     "NCISPrecision",
     "NCISRecall",
     "NCISnDCG",
+    "Novelty",
+    "NumRetrieved",
+    "PopREO",
+    "PopRSP",
     "Precision",
     "Recall",
+    "RocAuc",
+    "SRecall",
+    "ShannonEntropy",
+    "Surprisal",
+    "Unexpectedness",
+    "UserCoverage",
+    "UserCoverageAtN",
+    "UserMADRanking",
+    "UserMADRating",
     "nDCG",
     "nDCGRendle2020",
 ]

@@ -18,13 +18,15 @@ from bridgeval.engine.blocks import (
     Block,
     Blocks,
     HitCount,
+    HitList,
     HitPlaces,
     Relevant,
     RelevantCount,
     ShownCount,
 )
-from bridgeval.engine.metric import Metric, TopKMetric, UserMetric, UserValues
+from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError, BadValueError
+from bridgeval.metrics.parts import PartValues, check_parts
 
 Gain = Literal["binary", "linear", "exponential", "shifted"]
 Discount = Literal["log2", "jarvelin"]
@@ -192,7 +194,8 @@ class nDCG(TopKMetric):
     "shifted", because a constant factor cancels.
 
     Attributes:
-        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", 2^(r + 1) - 1.
+        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", WarpRec's 2^(r + 1) - 1, where an item with a
+            gain below 0, though it is not relevant, takes r away.
         ideal: what the list is measured against: "reachable", the min(k, P) highest gains; "k", a list of k items
             with gain 1 whatever P is; "listed", the min(k, P, n) highest gains.
         discount: "log2", 1 / log2(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1 and 2 alone.
@@ -210,7 +213,7 @@ class nDCG(TopKMetric):
     discount: Discount = field(default="log2", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        hits = blocks[GradedHits(self.gain, self.ranking, self.relevance)].hits
         gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
         return hits.up_to(self.k, gains) / self._ideal(blocks)
 
@@ -251,6 +254,8 @@ class F1(TopKMetric):
         metric_1: x, by default Precision at the same cutoff; any metric that gives per-user values.
         metric_2: y, by default Recall.
         beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
+        undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which
+            also counts every user it knows.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "F1@2")["F1@2"]
@@ -264,6 +269,7 @@ class F1(TopKMetric):
     metric_1: UserMetric | None = field(default=None, kw_only=True)
     metric_2: UserMetric | None = field(default=None, kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
+    undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -273,13 +279,9 @@ class F1(TopKMetric):
 
     @property
     def parts(self) -> tuple[UserMetric, UserMetric]:
-        shared = {
-            name: getattr(self, name)
-            for name in ("users", "order", "ties", "duplicates", "masked", "cut", "above", "truth_duplicates")
-        }
         return (
-            self.metric_1 or Precision(self.k, **shared),
-            self.metric_2 or Recall(self.k, **shared),
+            self.metric_1 or Precision(self.k, **self.policies),
+            self.metric_2 or Recall(self.k, **self.policies),
         )
 
     def needs(self) -> Needs:
@@ -287,21 +289,11 @@ class F1(TopKMetric):
         return super().needs() | first.needs() | second.needs()
 
     def values(self, blocks: Blocks) -> Tensor:
-        x, y = (blocks[UserValues(part)] for part in self.parts)
+        x, y = (blocks[PartValues(part)] for part in self.parts)
         weight = self.beta**2
         below = weight * x + y
-        return torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
-
-
-def check_parts(name: str, metrics: list[Metric]) -> None:
-    """Raises unless every metric gives per-user values."""
-    for metric in metrics:
-        if metric.per_user() is None:
-            raise BadParameterError(
-                f"{name} is made of metrics that give every user a value",
-                f"{metric}, which has one value for all users",
-                "use a metric such as Precision, nDCG or MAP",
-            )
+        values = torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+        return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 
 def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
@@ -322,7 +314,8 @@ def gains_of(kind: Gain, grades: Tensor, valid: Tensor) -> Tensor:
                 f"a gain of {float(gains.max()):g}",
                 'use nDCG(gain="linear") or scale the gains, e.g. by their logarithm',
             )
-        gains = torch.exp2(gains if kind == "exponential" else gains + 1) - 1
+        powers = torch.exp2(gains if kind == "exponential" else gains + 1) - 1
+        gains = powers if kind == "exponential" else torch.where(gains > 0, powers, gains)
     return gains.masked_fill(~valid, 0)
 
 
@@ -333,6 +326,8 @@ class DistinctRelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
+        if not blocks.batch.relevant.repeated:
+            return blocks[RelevantCount(self.relevance)]
         return blocks[RelevantCount(replace(self.relevance, duplicates="first"))]
 
 
@@ -362,6 +357,41 @@ class Gains(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class Graded:
+    """Hits and what they are worth.
+
+    Attributes:
+        hits: `[B, H]`.
+        gains: `[B, H]` float64, 0 where there is no hit.
+        items: `[B, H]` codes.
+    """
+
+    hits: HitList
+    gains: Tensor
+    items: Tensor
+
+
+@dataclass(frozen=True)
+class GradedHits(Block[Graded]):
+    """Hits with their gains; under "shifted" also shown items with a gain below 0, which take something away."""
+
+    gain: Gain
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Graded:
+        relevance = self.relevance
+        if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
+            relevance = replace(relevance, above=None)
+        hits = blocks[HitPlaces(self.ranking, relevance)]
+        if not hits.places.shape[1]:
+            return Graded(hits, hits.places.double(), hits.places)
+        gains = blocks[Gains(self.gain, relevance)].gather(1, hits.matches)
+        items = blocks[Relevant(relevance)].items.gather(1, hits.matches)
+        return Graded(hits, gains.masked_fill(~hits.within, 0), items)
+
+
+@dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
     """DCG at each hit: `[B, H]` float64."""
 
@@ -371,12 +401,9 @@ class DiscountedGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         weights = discounts(self.discount, blocks.batch.shown.width + 1, blocks.device)
-        gains = blocks[Gains(self.gain, self.relevance)]
-        if not hits.places.shape[1]:
-            return gains.new_zeros(hits.places.shape)
-        return (gains.gather(1, hits.matches) * weights[hits.places - 1]).cumsum(1)
+        return (graded.gains * weights[graded.hits.places - 1]).cumsum(1)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,14 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, RelevantCount, ShownColumn
+from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, Relevant, RelevantCount, ShownColumn, by_item
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import NeedError
+
+Tied = Literal["half", "order"]
+Negatives = Literal["ranked", "catalogue"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class RankedPairs:
 
     Attributes:
         hits: `[B, D]` bool.
-        share: `[B, D]` float64; for a hit, the share of irrelevant candidates below it, ties counted half; NaN for
-            users whose candidates are all relevant.
+        share: `[B, D]` float64; for a hit, the share of irrelevant candidates below it; NaN for users whose candidates
+            are all relevant.
     """
 
     hits: Tensor
@@ -37,23 +40,35 @@ class RankedPairs:
 
 @dataclass(frozen=True)
 class PairShares(Block[RankedPairs]):
-    """Needs lists that cover all candidates; says so when they do not."""
+    """Needs lists that cover all candidates; says so when they do not. The other fields are parameters of AUC."""
 
-    metric_name: str
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    tied: Tied = "half"
+    negatives: Negatives = "ranked"
 
     def make(self, blocks: Blocks) -> RankedPairs:
         shown = blocks[Ranked(self.ranking)]
         hits = blocks[Hits(self.ranking, self.relevance)]
-        _check_whole(self.metric_name, blocks, shown.valid, self.relevance)
         misses = (shown.valid & ~hits).double()
-        negatives = misses.sum(1, keepdim=True)
         above = misses.cumsum(1) - misses
-        if blocks.batch.shown.has("score") and not blocks.batch.shown.ranked and self.ranking.order == "score":
+        scored = blocks.batch.shown.has("score") and not blocks.batch.shown.ranked
+        if self.tied == "half" and scored and self.ranking.order == "score":
             above = _with_half_ties(blocks[ShownColumn("score", self.ranking)], shown.valid, misses, above)
-        share = torch.where(negatives > 0, 1 - above / negatives, torch.nan)
-        return RankedPairs(hits, share)
+        if self.negatives == "catalogue":
+            _check_found(blocks, hits, self.relevance)
+            return RankedPairs(hits, 1 - above / self._estimated(blocks))
+        _check_whole(blocks, shown.valid, self.relevance)
+        negatives = misses.sum(1, keepdim=True)
+        return RankedPairs(hits, torch.where(negatives > 0, 1 - above / negatives, torch.nan))
+
+    def _estimated(self, blocks: Blocks) -> Tensor:
+        """`[B, 1]`: the catalogue without masked and relevant items, plus one."""
+        shown = blocks.batch.shown
+        rest = len(blocks.lookup.catalogue) + 1 - blocks[RelevantCount(self.relevance)]
+        if shown.has("score"):
+            rest = rest - ((shown.column("score") == float("-inf")) & shown.valid).sum(1)
+        return rest[:, None].double()
 
 
 def _with_half_ties(scores: Tensor, valid: Tensor, misses: Tensor, above: Tensor) -> Tensor:
@@ -66,11 +81,23 @@ def _with_half_ties(scores: Tensor, valid: Tensor, misses: Tensor, above: Tensor
     return first.gather(1, group) + tied / 2
 
 
-def _check_whole(name: str, blocks: Blocks, valid: Tensor, relevance: Relevance) -> None:
+def _check_found(blocks: Blocks, hits: Tensor, relevance: Relevance) -> None:
+    relevant = blocks[Relevant(relevance)]
+    candidates = relevant.valid & by_item(blocks.lookup.in_catalogue, relevant.items)
+    lost = candidates.sum(1) - hits.sum(1)
+    if bool((lost > 0).any()):
+        raise NeedError(
+            "AUC, GAUC and LAUC need lists that hold every relevant item",
+            f"{int((lost > 0).sum())} user(s) of a batch without some of theirs",
+            "give whole rankings, masked items with a score of -inf, or a score matrix",
+        )
+
+
+def _check_whole(blocks: Blocks, valid: Tensor, relevance: Relevance) -> None:
     catalogue = blocks.context.catalogue
     if catalogue is None:
         raise NeedError(
-            f"{name} needs to know all candidates",
+            "AUC, GAUC and LAUC need to know all candidates",
             hint="give catalogue=, a sequence of all item ids, or history=",
         )
     length = valid.sum(1)
@@ -82,7 +109,7 @@ def _check_whole(name: str, blocks: Blocks, valid: Tensor, relevance: Relevance)
         row = int(torch.nonzero(short)[0])
         user = blocks.batch.slates.users.slice(blocks.batch.start + row, blocks.batch.start + row + 1).tolist()[0]
         raise NeedError(
-            f"{name} needs each user's ranking of all candidates (the catalogue without the history)",
+            "AUC, GAUC and LAUC need each user's ranking of all candidates (the catalogue without the history)",
             f"{int(short.sum())} user(s) of a batch with shorter lists, e.g. user {user!r} with "
             f"{int(length[row])} of {int(candidates[row])}",
             "give whole rankings or a score matrix; for top-k lists use nDCG, MAP or Recall",
@@ -96,6 +123,12 @@ class AUC(UserMetric):
 
     Undefined for users whose candidates are all relevant: their items do not enter.
 
+    Attributes:
+        tied: an irrelevant item of equal score counts "half"; or by the "order" that the ranking gives, as in WarpRec.
+        negatives: how many a relevant item can stand above: the irrelevant ones that are "ranked"; or, as in WarpRec,
+            what the "catalogue" has without masked and without relevant items, plus one. Then the worst item scores
+            above 0, masked relevant items are taken off twice, and sampled candidates count as a whole catalogue.
+
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "AUC", catalogue=["a", "b", "c"])["AUC"]
     0.5
@@ -104,11 +137,14 @@ class AUC(UserMetric):
     name = "AUC"
     family = "accuracy"
 
+    tied: Tied = field(default="half", kw_only=True)
+    negatives: Negatives = field(default="ranked", kw_only=True)
+
     def needs(self) -> Needs:
         return super().needs() | Needs(depth=None, context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[PairShares(self.name, self.ranking, self.relevance)]
+        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
         total = torch.where(pairs.hits, pairs.share, 0.0).sum(1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
@@ -118,7 +154,9 @@ class AUC(UserMetric):
     def update(self, blocks: Blocks) -> State:
         if self.over != "mean":
             return super().update(blocks)
-        defined = self.counted(blocks) & ~self.values(blocks).isnan()
+        defined = self.counted(blocks)
+        if self.negatives == "ranked":
+            defined = defined & ~self.values(blocks).isnan()
         relevant = blocks[RelevantCount(self.relevance)][defined]
         total = (self.values(blocks)[defined] * relevant).sum()
         return Sums({"total": float(total), "relevant": int(relevant.sum()), "users": int(defined.sum())})
@@ -159,6 +197,9 @@ class GAUC(AUC):
 class LAUC(TopKMetric):
     """AUC limited to the first k places: relevant items beyond them score 0; divided by min(k, P).
 
+    Attributes:
+        tied, negatives: as in AUC.
+
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "LAUC@1,2", catalogue=["a", "b", "c"]).values
     {'LAUC@1': 0.0, 'LAUC@2': 0.5}
@@ -167,10 +208,13 @@ class LAUC(TopKMetric):
     name = "LAUC"
     family = "accuracy"
 
+    tied: Tied = field(default="half", kw_only=True)
+    negatives: Negatives = field(default="ranked", kw_only=True)
+
     def needs(self) -> Needs:
         return super().needs() | Needs(depth=None, context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[PairShares("LAUC", self.ranking, self.relevance)]
+        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
         total = torch.where(pairs.hits, pairs.share, 0.0)[:, : self.k].sum(1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k)

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
+import torch
 from torch import Tensor
 
 from bridgeval.engine.bases import RowMetric
+from bridgeval.engine.blocks import Blocks, Matches, Ranked, ShownColumn
 
 
 @dataclass(frozen=True)
-class MAE(RowMetric):
+class RatingError(RowMetric):
+    """What the rating metrics share.
+
+    Attributes:
+        unscored: a masked item, scored -inf, is "left_out"; or it "spoils" the value of its user, as in WarpRec (with
+            masked="keep" and average="users"): undefined, or infinite where every masked item is a relevant one.
+    """
+
+    family = "rating"
+    higher_is_better = False
+
+    unscored: Literal["left_out", "spoils"] = field(default="left_out", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        values = super().values(blocks)
+        if self.unscored == "left_out":
+            return values
+        missed = blocks[Ranked(self.ranking)].valid & (blocks[Matches(self.ranking, self.relevance)] < 0)
+        masked = blocks[ShownColumn("score", self.ranking)] == float("-inf")
+        return values.masked_fill((masked & missed).any(1), torch.nan)
+
+
+@dataclass(frozen=True)
+class MAE(RatingError):
     """Mean absolute error over all pairs that both sides have: `mean |predicted - actual|`.
 
     >>> import bridgeval
@@ -19,15 +45,13 @@ class MAE(RowMetric):
     """
 
     name = "MAE"
-    family = "rating"
-    higher_is_better = False
 
     def rows(self, predicted: Tensor, actual: Tensor) -> Tensor:
         return (predicted - actual).abs()
 
 
 @dataclass(frozen=True)
-class MSE(RowMetric):
+class MSE(RatingError):
     """Mean squared error over all pairs that both sides have: `mean (predicted - actual)^2`.
 
     >>> import bridgeval
@@ -36,8 +60,6 @@ class MSE(RowMetric):
     """
 
     name = "MSE"
-    family = "rating"
-    higher_is_better = False
 
     def rows(self, predicted: Tensor, actual: Tensor) -> Tensor:
         return (predicted - actual).square()

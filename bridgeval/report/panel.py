@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pa_parquet
 
 from bridgeval.data.ids import Ids, encode
-from bridgeval.engine.state import Floats
-from bridgeval.engine.summary import UserTable
+from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
 
 # (baseline, system)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.summary import Result, UserTable
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
 from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Report(Exports, Mapping[str, float]):
         metrics: name -> the Metric behind it.
         population: who counted, who was left out, and why.
         loader: the loader that read the data.
+        label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
         manifest: what made it, where that is known: inputs and their hashes, parameters.
     """
 
@@ -94,7 +96,12 @@ class Report(Exports, Mapping[str, float]):
     population: Population
     loader: str = ""
     collected: Mapping[str, UserTable] = field(default_factory=dict)
+    label: str = ""
     manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def marked(self, name: str) -> str:
+        """A metric's name with the report's label."""
+        return f"{name} ({self.label})" if self.label else name
 
     @property
     def systems(self) -> Mapping[str, Report]:
@@ -120,10 +127,16 @@ class Report(Exports, Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.values)
 
-    def per_user(self, name: str) -> pd.DataFrame:
-        """A frame (user, value) of one metric; needs `evaluate(..., per_user=True)`."""
-        import pandas as pd
+    def per_user(self, name: str | None = None) -> Any:
+        """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.
 
+        A pandas frame; a Spark frame, of which nothing has been collected, where the evaluation ran in Spark.
+        """
+        if name is None:
+            named = {(own, getattr(self.metrics[own], "k", None)): table for own, table in self.collected.items()}
+            if not named:
+                raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
+            return next(iter(named.values())).together(named)
         own = self._spelled(name)
         if own not in self.collected:
             hint = (
@@ -132,9 +145,7 @@ class Report(Exports, Mapping[str, float]):
                 else "this metric has one value for all users"
             )
             raise UnknownMetricError(f"the report has no per-user values of {own}", hint=hint)
-        table = self.collected[own]
-        users = table.users.tolist() if table.users is not None else []
-        return pd.DataFrame({"user": users, "value": table.values})
+        return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
 
     def __str__(self) -> str:
         from tabulate import tabulate

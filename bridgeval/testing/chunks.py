@@ -15,14 +15,17 @@ from bridgeval.data.slates import Lists, Slates
 def taken(slates: Slates, users: Sequence[int]) -> Slates:
     """Some users, in this order, with a vocabulary of their own."""
     where = np.asarray(users, dtype=np.int64)
-    shown, relevant = (_taken_lists(lists, where) for lists in (slates.shown, slates.relevant))
-    used = np.unique(np.concatenate([shown.items, relevant.items]))
+    given = {"shown": slates.shown, "relevant": slates.relevant, "history": slates.history}
+    cut = {name: _taken_lists(lists, where) for name, lists in given.items() if lists is not None}
+    used = np.unique(np.concatenate([lists.items for lists in cut.values()]))
+    coded = {
+        name: replace(lists, items=np.searchsorted(used, lists.items).astype(np.int32)) for name, lists in cut.items()
+    }
     return replace(
         slates,
+        **coded,
         users=slates.users.take(where),
         items=slates.items.take(used),
-        shown=replace(shown, items=np.searchsorted(used, shown.items).astype(np.int32)),
-        relevant=replace(relevant, items=np.searchsorted(used, relevant.items).astype(np.int32)),
         user_columns={name: column[where] for name, column in slates.user_columns.items()},
     )
 

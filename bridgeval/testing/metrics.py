@@ -135,7 +135,7 @@ class _Unread:
 
 def _needs_come_first(trial: Trial) -> None:
     needs = trial.metric.needs()
-    if not needs.pairs | needs.context | needs.users:
+    if not needs.pairs | needs.context | needs.users | needs.lists:
         return
     try:
         evaluate({}, {}, trial.metric, loader=_Unread())
@@ -145,13 +145,15 @@ def _needs_come_first(trial: Trial) -> None:
 
 
 def _reads_what_it_declares(trial: Trial) -> None:
-    context, declared = trial.world.inputs.context, trial.metric.needs().context | trial.metric.needs().optional
+    context, needs = trial.world.inputs.context, trial.metric.needs()
+    declared = needs.context | needs.optional | needs.users
     known = Context(
         context.catalogue if "catalogue" in declared else None,
         {name: table for name, table in context.items.items() if f"item {name}" in declared},
         {name: table for name, table in context.users.items() if f"user {name}" in declared},
         context.history_users,
         context.history_pairs,
+        context.given_users if "all users" in declared else 0,
     )
     trial.expect(trial.result(context=known), f"with nothing but {', '.join(sorted(declared)) or 'the lists'}")
 

@@ -32,18 +32,43 @@ VARIANTS = [
     'NCISnDCG(activation="sigmoid", missing="zero", gain="binary")@6',
     'NCISPrecision(activation="softmax", arithmetic="plain", missing="zero", order="softmax", cut=6)@3',
     'NCISRecall(over="per_user", average="pairs")@4',
+    'UserMADRanking(metric="SRecall", unassigned="group")@4',
+    'EPC(gain="none", users="shown")@4',
+    'EFD(gain="shifted", floor=2.0)@4',
+    'APLT(pop_ratio=0.5, unknown="neither", divide_by="k")@4',
+    'PopREO(count="shown", users="truth", undefined="zero")@4',
+    'PopRSP(candidates="all", masked="keep")@4',
+    'BiasDisparityBD(source="truth", users="truth")@4',
+    'ItemMADRating(count="hits", unassigned="group")@4',
+    'Gini(total="cells", masked="keep")@4',
+    'F1(users="known", undefined="zero", metric_1="ARP")@4',
+    'MAE(masked="keep", unscored="spoils", average="users", above=0.0)',
+    'warprec:F1(metric_1="nDCG", metric_2="MAP", beta=0.5)@4',
+    'warprec:EFD(relevance="discounted")@4',
     'SNIPS(average="users", cap=2.0)@5',
     "IPS(cap=1.5)@5",
 ]
 
 
+# Parameters without which there is no metric.
+GIVEN = {
+    "EucDistance": '(metrics=["Precision", "ARP"], utopia=[1.0, 0.0])',
+    "Hypervolume": '(metrics=["nDCG", "NumRetrieved"], nadir=[0.0, 1.0])',
+    "warprec:EucDistance": '(metric_names=["Precision", "EPC"], utopia_points=[1.0, 0.5])',
+    "warprec:Hypervolume": '(metric_names=["nDCG", "ARP"], nadir_points=[0.0, 9.0], higher_is_better=[True, False])',
+}
+
+
 def with_cutoff(name: str, metric: type[Metric]) -> str:
+    name += GIVEN.get(name, "")
     return f"{name}@5" if any(f.name == "k" for f in fields(metric)) else name
 
 
 NATIVE = [with_cutoff(name, metric) for name, metric in plugins.installed().metrics.items()]
 CONVENTIONS = [
-    f"{table.toolkit}:{name}" for table in plugins.installed().conventions.values() for name in table.metrics
+    name + GIVEN.get(name, "")
+    for table in plugins.installed().conventions.values()
+    for name in (f"{table.toolkit}:{own}" for own in table.metrics)
 ]
 
 

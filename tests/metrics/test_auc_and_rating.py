@@ -69,7 +69,11 @@ def test_rating_errors_join_by_user_and_item():
     assert report["MSE"] == pytest.approx((4 + 1 + 0) / 3)
     assert report["RMSE"] == pytest.approx(math.sqrt(5 / 3))
     assert report['RMSE(average="users")'] == pytest.approx((math.sqrt(5 / 2) + 0) / 2)
-    assert report.results["MAE"].notes == {"pairs": 3, "pairs without a prediction": 1}
+    assert report.results["MAE"].notes == {
+        "pairs": 3,
+        "pairs without a prediction": 1,
+        "predictions without a pair": 1,
+    }
 
 
 def test_a_rating_of_zero_is_a_rating():

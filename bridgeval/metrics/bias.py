@@ -1,0 +1,307 @@
+"""Popularity bias: do the lists favour what is popular already?
+
+Items are split into a head and a tail by their popularity in the history: sorted by popularity, equal ones by id, the
+head is the shortest prefix that holds more than `pop_ratio` of all interactions; the tail is the rest, with items that
+nobody has. The split is the same on every run and machine, which WarpRec's is not where the cut falls among equals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.context import Context, Table
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownCount, Users, at_cutoff, by_item
+from bridgeval.engine.metric import TopKMetric, TotalMetric
+from bridgeval.engine.state import Floats, Sums, Tally
+from bridgeval.engine.summary import Result
+from bridgeval.errors import BadParameterError
+from bridgeval.metrics.groups import Undefined, compared
+from bridgeval.metrics.totals import (
+    Codes,
+    HistoryGroups,
+    RelevantGroups,
+    cells_of,
+    hit_counts,
+    population,
+    shown_counts,
+    spread,
+)
+
+HEAD, TAIL = 1, 2
+POPULARITY = Needs(context=frozenset({"item popularity"}))
+CATALOGUE = Needs(context=frozenset({"catalogue"}))
+Unknown = Literal["tail", "neither"]
+
+
+@dataclass(frozen=True)
+class PopularityGroups(Block[Codes]):
+    """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks.
+
+    Attributes:
+        pop_ratio: the share of all interactions that the head exceeds.
+        unknown: an item that the catalogue lacks is in the "tail", or in "neither".
+    """
+
+    pop_ratio: float
+    unknown: Unknown = "neither"
+
+    def make(self, blocks: Blocks) -> Codes:
+        return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
+
+    def _codes(self, blocks: Blocks) -> Tensor:
+        codes = torch.where(blocks.lookup.aligned(head_of(blocks.context, self.pop_ratio)), HEAD, TAIL)
+        if self.unknown == "neither":
+            codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
+        codes[-1] = 0
+        return codes
+
+
+def head_of(context: Context, pop_ratio: float) -> Table:
+    """Whether each item of the history is in the head.
+
+    >>> from bridgeval.data.ids import Ids
+    >>> popularity = Table(Ids.of(["a", "b", "c"]), np.array([2.0, 5.0, 2.0]))
+    >>> head_of(Context(items={"popularity": popularity}), 0.7).values  # b has 5 of 9, a and b have 7
+    array([ True,  True, False])
+    """
+    popularity = context.items["popularity"]
+    order = np.argsort(-popularity.values, kind="stable")
+    so_far = np.cumsum(popularity.values[order])
+    # 0.57 * 100 is 56.99999999999999: rounding keeps a whole share whole.
+    limit = round(pop_ratio * float(popularity.values.sum()), 9)
+    head = np.zeros(len(order), dtype=bool)
+    head[order[: int(np.searchsorted(so_far, limit, side="right")) + 1]] = True
+    return Table(popularity.ids, head)
+
+
+def check_ratio(name: str, pop_ratio: float) -> None:
+    """Raises unless it is a share of the interactions."""
+    if not 0 < pop_ratio <= 1:
+        raise BadParameterError(f"{name} needs a pop_ratio above 0, at most 1", f"{pop_ratio}", "0.8 is usual")
+
+
+@dataclass(frozen=True)
+class TailCounts(Block[Tensor]):
+    """How many of the first 1, 2, ... places hold an item of the tail: `[B, C]` int32."""
+
+    groups: PopularityGroups
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
+        return (by_item(blocks[self.groups].codes, items) == TAIL).cumsum(1, dtype=torch.int32)
+
+
+@dataclass(frozen=True)
+class ACLT(TopKMetric):
+    """How many items of the long tail a user's first k places hold (Abdollahpouri, Burke and Mobasher 2019).
+
+    Attributes:
+        pop_ratio: the head holds just more than this share of all interactions.
+        unknown: an item that the catalogue lacks is in the "tail", or, as WarpRec's padding, in "neither" part.
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
+    >>> bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "ACLT(pop_ratio=0.5)@2", history=history).values
+    {'ACLT(pop_ratio=0.5)@2': 1.0}
+    """
+
+    name = "ACLT"
+    family = "bias"
+
+    pop_ratio: float = field(default=0.8, kw_only=True)
+    unknown: Unknown = field(default="tail", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ratio(self.name, self.pop_ratio)
+
+    def needs(self) -> Needs:
+        needs = super().needs() | POPULARITY
+        return needs if self.unknown == "tail" else needs | CATALOGUE
+
+    def values(self, blocks: Blocks) -> Tensor:
+        groups = PopularityGroups(self.pop_ratio, self.unknown)
+        return at_cutoff(blocks[TailCounts(groups, self.ranking)], self.k).double()
+
+
+@dataclass(frozen=True)
+class APLT(ACLT):
+    """The share of a user's first k places that hold an item of the long tail (Abdollahpouri, Burke and Mobasher 2019).
+
+    One who was shown nothing scores 0.
+
+    Attributes:
+        divide_by: the length of the cut list ("shown"); or "k" however short it is, as in WarpRec.
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
+    >>> bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "APLT(pop_ratio=0.5)@4", history=history).values
+    {'APLT(pop_ratio=0.5)@4': 0.5}
+    """
+
+    name = "APLT"
+
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        if self.divide_by == "k":
+            return super().values(blocks) / self.k
+        return super().values(blocks) / blocks[ShownCount(self.ranking)].clamp(min=1, max=self.k)
+
+
+@dataclass(frozen=True)
+class ARP(TopKMetric):
+    """The mean popularity of a user's first k items: users of the history who have them (Yin et al. 2012).
+
+    Undefined for users who were shown nothing: the best value, 0, is not for them.
+
+    Attributes:
+        floor: items of less popularity count as having this much; WarpRec takes 1.
+        unknown: an item that the catalogue lacks has no popularity ("rare"), or is "left_out" of the mean.
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
+    >>> bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "ARP@2", history=history)["ARP@2"]
+    2.0
+    """
+
+    name = "ARP"
+    family = "bias"
+    higher_is_better = False
+
+    floor: float = field(default=0.0, kw_only=True)
+    unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
+
+    def needs(self) -> Needs:
+        needs = super().needs() | POPULARITY
+        return needs if self.unknown == "rare" else needs | CATALOGUE
+
+    def values(self, blocks: Blocks) -> Tensor:
+        total, count = blocks[PopularitySums(self.floor, self.unknown, self.ranking)]
+        return at_cutoff(total, self.k) / at_cutoff(count, self.k)
+
+
+@dataclass(frozen=True)
+class PopularitySums(Block[tuple[Tensor, Tensor]]):
+    """Popularity added up over the first 1, 2, ... places, and over how many items: `[B, C]` float64 each."""
+
+    floor: float
+    unknown: Literal["rare", "left_out"]
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        shown = blocks[Ranked(self.ranking)]
+        items, used = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
+        popularity = by_item(blocks.lookup.items("popularity"), items).clamp(min=self.floor)
+        if self.unknown == "left_out":
+            used = used & by_item(blocks.lookup.in_catalogue, items)
+        return popularity.masked_fill(~used, 0).cumsum(1), used.cumsum(1).double()
+
+
+@dataclass(frozen=True)
+class HeadAndTail(TotalMetric):
+    """What PopREO and PopRSP share: the spread of found / there between head and tail."""
+
+    family = "bias"
+    higher_is_better = False
+
+    pop_ratio: float = field(default=0.8, kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ratio(self.name, self.pop_ratio)
+
+    def needs(self) -> Needs:
+        return super().needs() | POPULARITY | CATALOGUE
+
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+        """`[3]` each: how much of each group was found, and how much there is."""
+        raise NotImplementedError(f"{type(self).__name__} must define shares(blocks, groups)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        found, there = self.shares(blocks, PopularityGroups(self.pop_ratio))
+        sums = {"users": population(blocks, self), "found": found, "there": there}
+        return Tally(Sums(sums), facts={"labels": ("head", "tail")})
+
+    def compute(self, state: Any) -> Result:
+        return compared(state, spread, self.undefined)
+
+
+@dataclass(frozen=True)
+class PopREO(HeadAndTail):
+    """Equal opportunity of head and tail: the spread of their recall.
+
+    `p_g` = hits in group g / relevant rows in g, over all users; the value is the standard deviation of p_head and
+    p_tail over their mean, 0 when both get what they deserve (Zhu, Wang and Caverlee 2020, with groups by popularity).
+    Undefined where one group has no relevant row, or no hit at all was made.
+
+    Attributes:
+        count: "hits"; or all places that hold an item of the group ("shown"), as in WarpRec: that is exposure.
+        undefined: "nan", or "zero".
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
+    >>> report = bridgeval.evaluate({4: ["a", "b"]}, {4: ["a", "b"]}, "PopREO(pop_ratio=0.5)@1,2", history=history)
+    >>> report["PopREO(pop_ratio=0.5)@1"], report["PopREO(pop_ratio=0.5)@2"]
+    (1.0, 0.0)
+    """
+
+    name = "PopREO"
+
+    users: Users = field(default="relevant", kw_only=True)
+    count: Literal["hits", "shown"] = field(default="hits", kw_only=True)
+
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+        found = hit_counts if self.count == "hits" else shown_counts
+        return found(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
+
+
+@dataclass(frozen=True)
+class PopRSP(HeadAndTail):
+    """Statistical parity of head and tail: the spread of their chance to be shown.
+
+    `p_g` = places that hold an item of group g / candidates in g, over all users, where a user's candidates are the
+    catalogue without what the user has in the history; the value is the standard deviation of p_head and p_tail over
+    their mean (Zhu, Wang and Caverlee 2020, with groups by popularity). Undefined where one group has no candidate, or
+    nothing was shown.
+
+    Attributes:
+        candidates: those a user has not "unseen"; or "all" items, as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
+    >>> report = bridgeval.evaluate({4: ["a", "b"]}, {4: ["a"]}, "PopRSP(pop_ratio=0.5)@1,2", history=history)
+    >>> report["PopRSP(pop_ratio=0.5)@1"], report["PopRSP(pop_ratio=0.5)@2"]
+    (1.0, 0.0)
+    """
+
+    name = "PopRSP"
+
+    candidates: Literal["unseen", "all"] = field(default="unseen", kw_only=True)
+
+    def needs(self) -> Needs:
+        needs = super().needs()
+        return needs | Needs(lists=frozenset({"history lists"})) if self.candidates == "unseen" else needs
+
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+        there = population(blocks, self) * self._sizes(blocks)
+        if self.candidates == "unseen":
+            there = there - blocks[HistoryGroups(groups, cells_of(self))]
+        return shown_counts(blocks, self, groups), there
+
+    def _sizes(self, blocks: Blocks) -> Floats:
+        def sizes() -> Floats:
+            head = float(head_of(blocks.context, self.pop_ratio).aligned(blocks.lookup.catalogue).sum())
+            return np.array([0, head, len(blocks.lookup.catalogue) - head])
+
+        return blocks.lookup.once(("head and tail", self.pop_ratio), sizes)

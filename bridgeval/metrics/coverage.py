@@ -1,0 +1,128 @@
+"""Coverage: how many items and users do the lists reach?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.engine.blocks import Block, Blocks, ShownCount
+from bridgeval.engine.metric import TopKMetric, TotalMetric
+from bridgeval.engine.state import Sums, Tally
+from bridgeval.engine.summary import Result
+from bridgeval.errors import NeedError
+from bridgeval.metrics.totals import Among, among_needs, item_counts, population
+
+
+@dataclass(frozen=True)
+class ItemCoverage(TotalMetric):
+    """How many different items stand in the first k places of all lists (Adomavicius and Kwon 2012).
+
+    WarpRec counts masked items that fill a short list too (masked="keep").
+
+    Attributes:
+        among: all items "shown"; or without those that the "catalogue" lacks.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a", "c"]}, {1: ["a"]}, "ItemCoverage@1,2").values
+    {'ItemCoverage@1': 1.0, 'ItemCoverage@2': 3.0}
+    """
+
+    name = "ItemCoverage"
+    family = "coverage"
+
+    among: Among = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | among_needs(self.among)
+
+    def update(self, blocks: Blocks) -> Tally:
+        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))
+
+    def compute(self, state: Any) -> Result:
+        return Result(float(np.count_nonzero(state.items.values)), users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class UserCoverage(TotalMetric):
+    """How many users count: by default those with at least one item in their list.
+
+    WarpRec counts users with a relevant item, whatever they were shown (users="relevant").
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a"], 3: []}, {1: ["a"], 3: ["a"]}, "UserCoverage@2")["UserCoverage@2"]
+    2.0
+    """
+
+    name = "UserCoverage"
+    family = "coverage"
+
+    def update(self, blocks: Blocks) -> Tally:
+        return Tally(Sums({"users": population(blocks, self)}))
+
+    def compute(self, state: Any) -> Result:
+        return Result(float(state.sums["users"]), users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class UserCoverageAtN(TotalMetric):
+    """How many users were shown at least N items; N is the cutoff.
+
+    Attributes:
+        retrieved: what is counted: items "shown", or, as WarpRec does, all candidates with a score above 0
+            ("positive"), whether they are in the list or not; that makes it 0 for a model with negative scores.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a"]}, {1: ["a"]}, "UserCoverageAtN@1,2").values
+    {'UserCoverageAtN@1': 2.0, 'UserCoverageAtN@2': 1.0}
+    """
+
+    name = "UserCoverageAtN"
+    family = "coverage"
+
+    retrieved: Literal["shown", "positive"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        if self.retrieved == "shown":
+            return super().needs()
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def update(self, blocks: Blocks) -> Tally:
+        counted = self.counted(blocks)
+        block: Block[Tensor] = ShownCount(self.ranking) if self.retrieved == "shown" else PositiveCount()
+        enough = counted & (blocks[block] >= self.k)
+        return Tally(Sums({"covered": int(enough.sum()), "users": int(counted.sum())}))
+
+    def compute(self, state: Any) -> Result:
+        return Result(float(state.sums["covered"]), users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class PositiveCount(Block[Tensor]):
+    """How many candidates of each user have a score above 0: `[B]` int64."""
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown = blocks.batch.shown
+        if not shown.has("score"):
+            raise NeedError("the shown pairs have no column 'score'", hint="give scores")
+        return ((shown.column("score") > 0) & shown.valid).sum(1)
+
+
+@dataclass(frozen=True)
+class NumRetrieved(TopKMetric):
+    """How many of the first k places hold an item: `min(k, n)` for a list of n items; the mean over users.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a"]}, {1: ["a"], 2: ["a"]}, "NumRetrieved@5")["NumRetrieved@5"]
+    1.5
+    """
+
+    name = "NumRetrieved"
+    family = "coverage"
+
+    def values(self, blocks: Blocks) -> Tensor:
+        return blocks[ShownCount(self.ranking)].clamp(max=self.k).to(torch.float64)

@@ -1,0 +1,253 @@
+"""Fairness as mean absolute deviation: how far apart are the averages of groups of items, or of users?
+
+The measure is that of Deldjoo et al. (2021), "A flexible framework for evaluating user and item fairness in recommender
+systems": every group gets an average, the value is the mean absolute difference over all pairs of groups. Undefined
+with fewer than two groups that have an average. The averages are the parts of the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    Hits,
+    Ranked,
+    ShownColumn,
+    ShownCount,
+    UserGroups,
+    Users,
+    at_cutoff,
+)
+from bridgeval.engine.metric import TotalMetric, UserMetric
+from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
+from bridgeval.engine.summary import Result
+from bridgeval.metrics.accuracy import Gain, GradedHits, discounts, nDCG
+from bridgeval.metrics.groups import Unassigned, Undefined, compared
+from bridgeval.metrics.parts import PartValues, check_parts
+from bridgeval.metrics.totals import CellCounts, cells_of, mean_gap, population
+
+
+@dataclass(frozen=True)
+class ItemDeviation(TotalMetric):
+    """What ItemMADRanking and ItemMADRating share: items are averaged over their appearances, groups over their items.
+
+    Items that no list holds do not enter the average of their group. What the catalogue lacks is not an item without a
+    group, so it does not enter where these are compared.
+    """
+
+    family = "fairness"
+    higher_is_better = False
+
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        context = {"item groups"} if self.unassigned == "skip" else {"item groups", "catalogue"}
+        return super().needs() | Needs(context=frozenset(context))
+
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        """`[V]` float64 each: the sum of what is averaged over the appearances of each item, and how many there are."""
+        raise NotImplementedError(f"{type(self).__name__} must define appearances(blocks)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        sums = np.stack(self.appearances(blocks), axis=1)
+        if self.unassigned == "group":
+            sums = np.where(blocks.lookup.in_catalogue[:-1, None].cpu().numpy(), sums, 0)
+        facts = {"groups": blocks.context.items["groups"]}
+        return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)
+
+    def compute(self, state: Any) -> Result:
+        if state.items.ids is None:
+            return compared(state, mean_gap, self.undefined, self.unassigned)
+        table, shown = state.facts["groups"], np.flatnonzero(state.items.values[:, 1])
+        total, count = state.items.values[shown].T
+        groups, size = table.aligned(state.items.ids)[shown], len(table.labels) + 1
+        sums = {
+            "users": state.sums["users"],
+            "found": np.bincount(groups, weights=total / count, minlength=size),
+            "there": np.bincount(groups, minlength=size),
+        }
+        by_group = Tally(Sums(sums), facts={"labels": table.labels})
+        return compared(by_group, mean_gap, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class ItemMADRanking(ItemDeviation):
+    """The gap between item groups in discounted gain: an item that is shown is worth `g(r) / log2(j + 1)` at place j.
+
+    Attributes:
+        gain: what a relevant item is worth, as in nDCG; WarpRec takes "shifted".
+        discount: "log2"; WarpRec takes "none", though its documentation speaks of discounted gain.
+        unassigned: items without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "ItemMADRanking@2", item_groups=groups)["ItemMADRanking@2"]
+    1.0
+    """
+
+    name = "ItemMADRanking"
+
+    users: Users = field(default="relevant", kw_only=True)
+    gain: Gain = field(default="exponential", kw_only=True)
+    discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
+
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
+        used = graded.hits.within & (graded.hits.places <= self.k) & self.counted(blocks)[:, None]
+        gains = graded.gains
+        if self.discount == "log2":
+            gains = gains * discounts("log2", blocks.batch.shown.width + 1, blocks.device)[graded.hits.places - 1]
+        return sums_by_item(blocks, graded.items, gains, used), blocks[CellCounts(self.k, cells_of(self))]
+
+
+@dataclass(frozen=True)
+class ItemMADRating(ItemDeviation):
+    """The gap between item groups in the score they are shown with.
+
+    Attributes:
+        count: all appearances ("shown"); or only "hits", as in WarpRec.
+        unassigned, undefined: as in ItemMADRanking.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> report = bridgeval.evaluate({1: {"a": 4.0, "b": 2.5}}, {1: ["a"]}, "ItemMADRating@2", item_groups=groups)
+    >>> report["ItemMADRating@2"]
+    1.5
+    """
+
+    name = "ItemMADRating"
+
+    count: Literal["shown", "hits"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double()
+        cells, counts = blocks[cells_of(self)], blocks[CellCounts(self.k, cells_of(self))]
+        items, used = cells.items[:, : self.k], cells.used[:, : self.k]
+        if self.count == "hits":
+            used = used & blocks[Hits(self.ranking, self.relevance)][:, : self.k]
+            counts = sums_by_item(blocks, items, used.double(), used)
+        return sums_by_item(blocks, items, scores, used), counts
+
+
+def sums_by_item(blocks: Blocks, items: Tensor, numbers: Tensor, used: Tensor) -> Floats:
+    """`[V]` float64: numbers `[B, K]` of the used cells added up by item."""
+    pad = blocks.batch.shown.pad
+    codes = items.masked_fill(~used, pad).reshape(-1)
+    sums = torch.bincount(codes, weights=numbers.masked_fill(~used, 0).reshape(-1), minlength=pad + 1)
+    return sums[:pad].cpu().numpy()
+
+
+@dataclass(frozen=True)
+class UserDeviation(TotalMetric):
+    """What UserMADRanking and UserMADRating share: groups are averaged over their users that have a value."""
+
+    family = "fairness"
+    higher_is_better = False
+
+    users: Users = field(default="relevant", kw_only=True)
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"user groups"}))
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        """`[B]` float64, NaN where undefined."""
+        raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        values = self.user_values(blocks)
+        defined = self.counted(blocks) & ~values.isnan()
+        groups, labels = blocks[UserGroups()][defined], blocks.context.users["groups"].labels
+        size = len(labels) + 1
+        total = torch.bincount(groups, weights=values[defined], minlength=size)
+        count = torch.bincount(groups, minlength=size)
+        sums = {"users": int(defined.sum()), "found": total.cpu().numpy(), "there": count.cpu().numpy()}
+        return Tally(Sums(sums), facts={"labels": labels})
+
+    def compute(self, state: Any) -> Result:
+        return compared(state, mean_gap, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class UserMADRanking(UserDeviation):
+    """The gap between user groups in the quality of their lists.
+
+    Attributes:
+        metric: the quality, by default nDCG at the same cutoff; any metric that gives per-user values.
+        gain: of that nDCG; WarpRec takes "shifted".
+        unassigned: users without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: ["a"], 2: ["b"]}, {1: ["a"], 2: ["a"]}
+    >>> bridgeval.evaluate(lists, truth, "UserMADRanking@1", user_groups={1: "old", 2: "new"})["UserMADRanking@1"]
+    1.0
+    """
+
+    name = "UserMADRanking"
+    made_of: ClassVar[tuple[str, ...]] = ("metric",)
+
+    metric: UserMetric | None = field(default=None, kw_only=True)
+    gain: Gain = field(default="exponential", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_parts(self.name, [] if self.metric is None else [self.metric])
+
+    def needs(self) -> Needs:
+        return super().needs() | self._metric.needs()
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        return blocks[PartValues(self._metric)]
+
+    @property
+    def _metric(self) -> UserMetric:
+        return self.metric or nDCG(self.k, gain=self.gain, **self.policies)
+
+
+@dataclass(frozen=True)
+class UserMADRating(UserDeviation):
+    """The gap between user groups in the mean score of the first k places. Users who were shown nothing have no value.
+
+    WarpRec keeps masked items in short lists (masked="keep"); their score of -inf makes it infinite or undefined.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: {"a": 4.0}, 2: {"b": 2.5}}, {1: ["a"], 2: ["a"]}
+    >>> bridgeval.evaluate(lists, truth, "UserMADRating@1", user_groups={1: "old", 2: "new"})["UserMADRating@1"]
+    1.5
+    """
+
+    name = "UserMADRating"
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        total = at_cutoff(blocks[ScoreSums(self.ranking)], self.k)
+        return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+
+
+@dataclass(frozen=True)
+class ScoreSums(Block[Tensor]):
+    """Scores added up over the first 1, 2, ... places: `[B, C]` float64."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        scores = blocks[ShownColumn("score", self.ranking)][:, : blocks.cutoff].double()
+        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0).cumsum(1)

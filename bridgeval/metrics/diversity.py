@@ -1,0 +1,157 @@
+"""Diversity: how evenly are places given to items, and how many topics does a list touch?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, HitPlaces, Relevant, by_item
+from bridgeval.engine.metric import TopKMetric, TotalMetric
+from bridgeval.engine.state import Sums, Tally
+from bridgeval.engine.summary import Result
+from bridgeval.metrics.totals import Among, CellCounts, among_needs, cells_of, item_counts, population
+
+
+@dataclass(frozen=True)
+class Gini(TotalMetric):
+    """How unequally the places of all lists are shared out among the items of the catalogue: 0 evenly, 1 all to one.
+
+    With c_(1) <= ... <= c_(N) the number of lists that hold each item, 0 included:
+    `sum_j (2j - N - 1) c_(j) / (N - 1) / sum_j c_(j)` (Gunawardana and Shani 2015). Shown items that the
+    catalogue lacks are left out. Undefined for a catalogue of one item and where nothing was shown.
+
+    Attributes:
+        total: what the counts are shares of: those "counted"; or all "cells" of the lists, as in WarpRec, which divides
+            by users times k and so also by padding.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a"], 2: ["a"]}, {1: ["a"]}, "Gini@1", catalogue=["a", "b", "c"])["Gini@1"]
+    1.0
+    """
+
+    name = "Gini"
+    family = "diversity"
+    higher_is_better = False
+
+    total: Literal["counted", "cells"] = field(default="counted", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"catalogue"}))
+
+    def update(self, blocks: Blocks) -> Tally:
+        cells = float(blocks[CellCounts(self.k, cells_of(self))].sum())
+        sums = Sums({"users": population(blocks, self), "cells": cells})
+        return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
+
+    def compute(self, state: Any) -> Result:
+        counts = np.sort(state.items.values[state.items.values > 0])
+        items = state.facts.get("items", 0)
+        total = counts.sum() if self.total == "counted" else state.sums["cells"]
+        value = float("nan")
+        if items > 1 and total:
+            places = np.arange(items - len(counts) + 1, items + 1)
+            value = float(((2 * places - items - 1) * counts).sum() / total / (items - 1))
+        return Result(value, users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class ShannonEntropy(TotalMetric):
+    """The entropy of the items in all lists: `-sum_i p_i ln p_i`, p_i the share of the places that hold item i.
+
+    In nats: 0 when one item fills every place, ln N when N items are shown equally often (Gunawardana and Shani 2015,
+    there without a base). Undefined where nothing was shown.
+
+    Attributes:
+        among: all items "shown"; or without those that the "catalogue" lacks, as WarpRec leaves padding out.
+
+    >>> import bridgeval
+    >>> round(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShannonEntropy@1")["ShannonEntropy@1"], 6)
+    0.693147
+    """
+
+    name = "ShannonEntropy"
+    family = "diversity"
+
+    among: Among = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | among_needs(self.among)
+
+    def update(self, blocks: Blocks) -> Tally:
+        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))
+
+    def compute(self, state: Any) -> Result:
+        counts = state.items.values[state.items.values > 0]
+        shares = counts / counts.sum()
+        value = float(-(shares * np.log(shares)).sum()) if len(counts) else float("nan")
+        return Result(value, users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class SRecall(TopKMetric):
+    """Subtopic recall: the share of the topics of a user's relevant items that the hits in the first k places touch.
+
+    Topics are the features with a value above 0 (Zhai, Cohen and Lafferty 2003). Undefined for users whose
+    relevant items have no feature at all.
+
+    Attributes:
+        undefined: what these users get: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> topics = {"a": ["jazz"], "b": ["jazz", "rock"]}
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a", "b"]}, "SRecall@1,2", item_features=topics).values
+    {'SRecall@1': 0.5, 'SRecall@2': 1.0}
+    """
+
+    name = "SRecall"
+    family = "diversity"
+
+    undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item features"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        found = (blocks[FirstPlaces(self.ranking, self.relevance)] <= self.k).sum(1)
+        there = blocks[RelevantTopics(self.relevance)]
+        none = 0.0 if self.undefined == "zero" else torch.nan
+        return torch.where(there > 0, found / there.clamp(min=1).double(), none)
+
+
+@dataclass(frozen=True)
+class FirstPlaces(Block[Tensor]):
+    """The first place whose item is relevant and has each feature, a number beyond all lists for none: `[B, F]`."""
+
+    ranking: Ranking
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Tensor:
+        features = blocks.lookup.items("features")
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        rows, columns = torch.nonzero(hits.within, as_tuple=True)
+        items = blocks[Relevant(self.relevance)].items[rows, hits.matches[rows, columns]]
+        never = torch.iinfo(torch.int64).max
+        at = torch.where(by_item(features, items) > 0, hits.places[rows, columns][:, None], never)
+        first = torch.full((len(blocks), features.shape[1]), never, device=blocks.device)
+        return first.scatter_reduce_(0, rows[:, None].expand_as(at), at, "amin")
+
+
+@dataclass(frozen=True)
+class RelevantTopics(Block[Tensor]):
+    """How many features the relevant items of each user have between them: `[B]` int64."""
+
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Tensor:
+        features = blocks.lookup.items("features")
+        relevant = blocks[Relevant(self.relevance)]
+        rows, columns = torch.nonzero(relevant.valid, as_tuple=True)
+        has = (by_item(features, relevant.items[rows, columns]) > 0).to(torch.int64)
+        total = torch.zeros((len(blocks), features.shape[1]), dtype=torch.int64, device=blocks.device)
+        return (total.index_add_(0, rows, has) > 0).sum(1)

@@ -1,0 +1,307 @@
+"""Fairness: do groups of items, and of users, get alike? What each group gets is in the parts of the result.
+
+Groups are labels given as item_groups= and user_groups=. Items and users without a label are not a group: they are left
+out of comparisons, but they stay in totals. WarpRec compares them as one more group (unassigned="group").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Relevance
+from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, Users
+from bridgeval.engine.metric import PolicyMetric, TotalMetric
+from bridgeval.engine.state import Floats, Joint, Sums, Tally
+from bridgeval.engine.summary import Result
+from bridgeval.metrics.groups import (
+    ItemGroups,
+    Unassigned,
+    Undefined,
+    compared,
+    group_sizes,
+    item_labels,
+)
+from bridgeval.metrics.totals import (
+    CellGroups,
+    HistoryGroups,
+    RelevantGroups,
+    cells_of,
+    grouped,
+    hit_counts,
+    population,
+    ratio,
+    shown_counts,
+    spread,
+)
+
+ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
+PAIRS = ITEM_GROUPS | Needs(context=frozenset({"user groups"}))
+
+
+@dataclass(frozen=True)
+class REO(TotalMetric):
+    """Ranking-based equal opportunity: the spread of the recall of item groups.
+
+    `p_c` = hits in group c / relevant rows in c, over all users; the value is the standard deviation of the p_c over
+    their mean: 0 when all groups are found alike (Zhu, Wang and Caverlee 2020). Groups without a relevant row have no
+    p_c. Undefined with fewer than two groups, or without any hit.
+
+    Attributes:
+        unassigned: items without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> report = bridgeval.evaluate({1: ["a"]}, {1: ["a", "b"]}, "REO@1", item_groups=groups, catalogue=["a", "b"])
+    >>> report.values
+    {'REO@1': 1.0, 'REO@1[jazz]': 1.0, 'REO@1[rock]': 0.0}
+    """
+
+    name = "REO"
+    family = "fairness"
+    higher_is_better = False
+
+    users: Users = field(default="relevant", kw_only=True)
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | ITEM_GROUPS
+
+    def update(self, blocks: Blocks) -> Tally:
+        groups = ItemGroups()
+        found, there = hit_counts(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
+        sums = {"users": population(blocks, self), "found": found, "there": there}
+        return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
+
+    def compute(self, state: Any) -> Result:
+        return compared(state, spread, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class RSP(TotalMetric):
+    """Ranking-based statistical parity: the spread of the chance of item groups to be shown.
+
+    `p_c` = places that hold an item of group c / candidates in c, over all users, where a user's candidates are the
+    catalogue without what the user has in the history; the value is the standard deviation of the p_c over their mean
+    (Zhu, Wang and Caverlee 2020). Groups without a candidate have no p_c; shown items that the catalogue lacks do not
+    count. Undefined as in REO.
+
+    Attributes:
+        candidates: those a user has not "unseen"; "all" items; or "estimated", as in WarpRec: with V users who have a
+            relevant item, U users known, n_c items and t_c interactions of the group, max(0, V n_c - V t_c / U).
+        unassigned, undefined: as in REO.
+
+    >>> import bridgeval
+    >>> known = {"item_groups": {"a": "jazz", "b": "rock"}, "history": {1: ["b"], 3: ["a"]}}
+    >>> report = bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "RSP@1", **known)
+    >>> report.values["RSP@1[jazz]"], report.values["RSP@1[rock]"]  # user 1 has b already
+    (0.5, 1.0)
+    """
+
+    name = "RSP"
+    family = "fairness"
+    higher_is_better = False
+
+    candidates: Literal["unseen", "all", "estimated"] = field(default="unseen", kw_only=True)
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        needs = super().needs() | ITEM_GROUPS
+        if self.candidates == "unseen":
+            return needs | Needs(lists=frozenset({"history lists"}))
+        if self.candidates == "estimated":
+            return needs | Needs(context=frozenset({"item popularity"}), users=frozenset({"all users"}))
+        return needs
+
+    def update(self, blocks: Blocks) -> Tally:
+        users = population(blocks, self)
+        found = shown_counts(blocks, self, ItemGroups(known=True))
+        sums = {"users": users, "found": found, "there": self._there(blocks, users)}
+        return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
+
+    def _there(self, blocks: Blocks, users: int) -> Floats:
+        """`[G + 1]`: the candidates in each group."""
+        if self.candidates == "estimated":
+            valid = int((self.counted(blocks) & (blocks[RelevantCount(self.relevance)] > 0)).sum())
+            seen = group_sizes(blocks, "interactions") / max(blocks.context.known_users, 1)
+            return valid * np.maximum(group_sizes(blocks) - seen, 0)
+        there = users * group_sizes(blocks)
+        if self.candidates == "all":
+            return there
+        return there - blocks[HistoryGroups(ItemGroups(known=True), cells_of(self))]
+
+    def compute(self, state: Any) -> Result:
+        return compared(state, spread, self.undefined, self.unassigned)
+
+
+def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) -> Result:
+    """The preference of each user group for each item group over that group's share of the catalogue.
+
+    Args:
+        counts: `[user groups + 1, item groups + 1]`.
+        facts: `user labels`, `item labels` and `sizes`.
+        undefined: what user groups without any count get.
+        users: how many users were counted.
+    """
+    if not facts:
+        return Result(None, users=users)
+    totals = counts.sum(1, keepdims=True)
+    preference = ratio(counts, np.maximum(totals, 1) if undefined == "zero" else totals)
+    bias = ratio(preference, facts["sizes"] / facts["sizes"].sum())
+    parts = {
+        f"{user}, {item}": float(bias[row, column])
+        for row, user in enumerate(facts["user labels"], start=1)
+        for column, item in enumerate(facts["item labels"], start=1)
+    }
+    return Result(None, parts, users=users)
+
+
+def _tally(blocks: Blocks, metric: PolicyMetric, counts: Floats) -> Tally:
+    """The state of counts by user group and item group, numbered row by row."""
+    users, items = blocks.context.users["groups"].labels, item_labels(blocks)
+    facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
+    counts = counts.reshape(len(users) + 1, len(items) + 1)
+    return Tally(Sums({"users": population(blocks, metric), "counts": counts}), facts=facts)
+
+
+@dataclass(frozen=True)
+class BiasDisparityBR(TotalMetric):
+    """How much more, or less, the lists of a user group hold of an item group than the catalogue does.
+
+    For user group G and item group C: `(places of G's lists that hold an item of C / all places of G's lists) / (items
+    of C / items)`; 1 is neutral (Tsintzou, Pitoura and Tsaparas 2018). The result has a part for each pair and no value
+    for all. Undefined for user groups that were shown nothing, and for item groups without an item.
+
+    Attributes:
+        undefined: what user groups that were shown nothing get: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old", 2: "new"}}
+    >>> bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "BiasDisparityBR@1", catalogue=["a", "b"], **groups).values
+    {'BiasDisparityBR@1[new, jazz]': 0.0, 'BiasDisparityBR@1[new, rock]': 2.0,
+     'BiasDisparityBR@1[old, jazz]': 2.0, 'BiasDisparityBR@1[old, rock]': 0.0}
+    """
+
+    name = "BiasDisparityBR"
+    family = "fairness"
+    higher_is_better = None
+
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | PAIRS
+
+    def update(self, blocks: Blocks) -> Tally:
+        cells = blocks[CellGroups(ItemGroups(), cells_of(self), by_user=True)]
+        return _tally(blocks, self, cells.counts(self.k))
+
+    def compute(self, state: Any) -> Result:
+        return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
+
+
+@dataclass(frozen=True)
+class BiasDisparityBS(PolicyMetric):
+    """How much more, or less, the history of a user group holds of an item group than the catalogue does.
+
+    As BiasDisparityBR, with what users have in the history in place of their lists.
+
+    Attributes:
+        source: the "history"; or the rows of the "truth" with a gain other than 0, as in WarpRec, whose documentation
+            promises the training set.
+        undefined: what user groups without any pair get: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old", 2: "new"}}
+    >>> history = {1: ["a", "b"], 2: ["b"]}
+    >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBS", history=history, **groups).values
+    {'BiasDisparityBS[new, jazz]': 0.0, 'BiasDisparityBS[new, rock]': 2.0,
+     'BiasDisparityBS[old, jazz]': 1.0, 'BiasDisparityBS[old, rock]': 1.0}
+    """
+
+    name = "BiasDisparityBS"
+    family = "fairness"
+    higher_is_better = None
+
+    users: Users = field(default="history", kw_only=True)
+    source: Literal["history", "truth"] = field(default="history", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        lists = frozenset({"history lists"} if self.source == "history" else ())
+        return Needs(users=super().needs().users, lists=lists) | PAIRS
+
+    def start(self) -> Tally:
+        return Tally()
+
+    def update(self, blocks: Blocks) -> Tally:
+        if self.source == "history":
+            had = HistoryGroups(ItemGroups(known=True), cells_of(self), by_user=True)
+            return _tally(blocks, self, blocks[had])
+        truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
+        used = truth.valid & (truth.gains != 0) & self.counted(blocks)[:, None]
+        return _tally(blocks, self, grouped(blocks, blocks[ItemGroups()], truth.items, used, by_user=True).counts())
+
+    def compute(self, state: Any) -> Result:
+        return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
+
+
+@dataclass(frozen=True)
+class BiasDisparityBD(TotalMetric):
+    """How much the lists amplify the bias of the history: `(BR - BS) / BS` for each pair of groups; 0 is neutral.
+
+    BR and BS are those of BiasDisparityBR and BiasDisparityBS (Tsintzou, Pitoura and Tsaparas 2018). Undefined where BS
+    is 0 or undefined.
+
+    Attributes:
+        source: where BS comes from, see BiasDisparityBS.
+        undefined: "nan"; or, as in WarpRec, 0 where BR is 0 too ("zero") and the largest float32 where it is not.
+
+    >>> import bridgeval
+    >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old"}}
+    >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBD@1", history={1: ["a", "b"]}, **groups).values
+    {'BiasDisparityBD@1[old, jazz]': 1.0, 'BiasDisparityBD@1[old, rock]': -1.0}
+    """
+
+    name = "BiasDisparityBD"
+    family = "fairness"
+    higher_is_better = None
+
+    source: Literal["history", "truth"] = field(default="history", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        shown, had = self._parts
+        return shown.needs() | had.needs()
+
+    def start(self) -> Joint:
+        return Joint((Tally(), Tally()))
+
+    def update(self, blocks: Blocks) -> Joint:
+        return Joint(tuple(part.update(blocks) for part in self._parts))
+
+    def compute(self, state: Any) -> Result:
+        shown, had = (part.compute(one) for part, one in zip(self._parts, state.parts, strict=True))
+        parts = {name: self._disparity(value, had.parts[name]) for name, value in shown.parts.items()}
+        return Result(None, parts, users=shown.users)
+
+    @property
+    def _parts(self) -> tuple[BiasDisparityBR, BiasDisparityBS]:
+        policies = {**self.policies, "users": self.source}
+        return (
+            BiasDisparityBR(self.k, undefined=self.undefined, **self.policies),
+            BiasDisparityBS(source=self.source, undefined=self.undefined, **policies),
+        )
+
+    def _disparity(self, shown: float, had: float) -> float:
+        if had:
+            return (shown - had) / had if self.undefined == "nan" or not np.isnan(shown - had) else 0.0
+        if self.undefined == "nan":
+            return float("nan")
+        return torch.finfo(torch.float32).max if shown else 0.0

@@ -1,0 +1,106 @@
+"""Several objectives at once, user by user. Any metric that gives per-user values can be one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.errors import BadParameterError
+from bridgeval.metrics.parts import PartValues, check_parts
+
+
+@dataclass(frozen=True)
+class Objectives(TopKMetric):
+    """What EucDistance and Hypervolume share: a user has a value where all metrics have one."""
+
+    family = "multiobjective"
+    made_of: ClassVar[tuple[str, ...]] = ("metrics",)
+
+    metrics: tuple[UserMetric, ...] = field(default=(), kw_only=True)
+
+    def needs(self) -> Needs:
+        return reduce(or_, (metric.needs() for metric in self.metrics), super().needs())
+
+    def scores(self, blocks: Blocks) -> Tensor:
+        """`[B, M]` float64: the value of each metric."""
+        return torch.stack([blocks[PartValues(metric)] for metric in self.metrics], dim=1)
+
+    def _check(self, **points: tuple[Any, ...]) -> None:
+        check_parts(self.name, self.metrics)
+        for name, values in points.items():
+            if not self.metrics or len(values) != len(self.metrics):
+                raise BadParameterError(
+                    f"{self.name} needs metrics and one number of {name} for each",
+                    f"{len(self.metrics)} metric(s) and {len(values)} number(s)",
+                    f'e.g. {self.name}(metrics=["Precision", "Recall"], {name}=[1.0, 1.0])@10',
+                )
+
+
+@dataclass(frozen=True)
+class EucDistance(Objectives):
+    """How far a user's values are from the utopia point: `sqrt(sum_i (s_i - u_i)^2)` (Paparella et al. 2023).
+
+    Undefined for users for whom one of the metrics is.
+
+    Attributes:
+        metrics: the objectives; names take the cutoff of the whole.
+        utopia: the best value of each.
+
+    >>> import bridgeval
+    >>> name = 'EucDistance(metrics=["Precision", "Recall"], utopia=[1.0, 1.0])@2'
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, name)[name]
+    0.5
+    """
+
+    name = "EucDistance"
+    higher_is_better = False
+
+    utopia: tuple[float, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check(utopia=self.utopia)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        goal = torch.tensor(self.utopia, dtype=torch.float64, device=blocks.device)
+        return (self.scores(blocks) - goal).square().sum(1).sqrt()
+
+
+@dataclass(frozen=True)
+class Hypervolume(Objectives):
+    """The volume between the nadir point and a user's values: `prod_i max(0, s_i - n_i)`, `n_i - s_i` for metrics of
+    which less is better (Zitzler and Thiele 1999, for one point). Undefined for users for whom one of the metrics is.
+
+    Attributes:
+        metrics: the objectives; names take the cutoff of the whole.
+        nadir: the worst value of each.
+        higher: whether more is better, for each; by default what the metrics themselves say.
+
+    >>> import bridgeval
+    >>> name = 'Hypervolume(metrics=["Precision", "Recall"], nadir=[0.0, 0.5])@2'
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, name)[name]
+    0.25
+    """
+
+    name = "Hypervolume"
+
+    nadir: tuple[float, ...] = field(default=(), kw_only=True)
+    higher: tuple[bool, ...] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check(nadir=self.nadir, **({} if self.higher is None else {"higher": self.higher}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        worst = torch.tensor(self.nadir, dtype=torch.float64, device=blocks.device)
+        higher = self.higher or tuple(metric.higher_is_better is not False for metric in self.metrics)
+        signs = torch.tensor([1.0 if up else -1.0 for up in higher], dtype=torch.float64, device=blocks.device)
+        return ((self.scores(blocks) - worst) * signs).clamp(min=0).prod(1)

@@ -1,0 +1,159 @@
+"""Novelty: does the list hold relevant items that the user would not have met anyway?
+
+Both metrics follow the framework of Vargas and Castells (2011), with popularity in the history as the chance of having
+been met: `sum_j w_j * novelty(i_j) / log2(j + 1)` over the first k places, divided by the sum of the k discounts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff, by_item
+from bridgeval.engine.metric import TopKMetric
+from bridgeval.errors import BadParameterError
+from bridgeval.metrics.accuracy import GradedHits, discounts
+
+Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
+OutOf = Literal["history", "known"]
+
+
+@dataclass(frozen=True)
+class ItemNovelty(Block[Tensor]):
+    """How new each item of the vocabulary is: `[V + 1]` float64.
+
+    Attributes:
+        kind: "surprisal", -log2 of the item's share of all interactions; "complement", the share of users who do not
+            have it.
+        floor: items of less popularity count as having this much.
+        out_of: which users "complement" is a share of.
+    """
+
+    kind: Literal["surprisal", "complement"]
+    floor: float = 0.0
+    out_of: OutOf = "history"
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: self._novelty(blocks))
+
+    def _novelty(self, blocks: Blocks) -> Tensor:
+        context = blocks.context
+        popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
+        if self.kind == "surprisal":
+            return -torch.log2(popularity / max(context.history_pairs, 1))
+        users = context.history_users if self.out_of == "history" else context.known_users
+        return 1 - popularity / max(users, 1)
+
+
+@dataclass(frozen=True)
+class NoveltySums(Block[Tensor]):
+    """Weighted, discounted novelty of the first 1, 2, ... hits `[B, H]`, or, unweighted, places `[B, C]`; float64."""
+
+    novelty: ItemNovelty
+    gain: Weight
+    ranking: Ranking
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Tensor:
+        weights = discounts("log2", blocks.batch.shown.width + 1, blocks.device)
+        if self.gain == "none":
+            shown = blocks[Ranked(self.ranking)]
+            items, valid = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
+            return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]] * valid).cumsum(1)
+        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
+        novelty = by_item(blocks[self.novelty], graded.items)
+        return (graded.gains * novelty * weights[graded.hits.places - 1]).cumsum(1)
+
+    def up_to(self, k: int, blocks: Blocks) -> Tensor:
+        """`[B]`: within the first k places, over the sum of k discounts."""
+        sums = blocks[self]
+        if self.gain == "none":
+            total = at_cutoff(sums, k)
+        else:
+            total = blocks[GradedHits(self.gain, self.ranking, self.relevance)].hits.up_to(k, sums)
+        return total / discounts("log2", k, blocks.device).sum()
+
+
+@dataclass(frozen=True)
+class EFD(TopKMetric):
+    """Expected free discovery: how surprising are the relevant items of the list?
+
+    The novelty of an item is its self-information `-log2(pop / T)`, with pop the users of the history who have it and T
+    all pairs of the history (Vargas and Castells 2011). Users count as in Precision; one without hits scores 0.
+
+    Attributes:
+        gain: the weight w_j: "binary", 1 for a relevant item and 0 for others; a gain as in nDCG; "none" weighs all
+            items alike. WarpRec's relevance="discounted" is "shifted", which has no upper bound.
+        floor: items of less popularity count as having this much; without it a new item is infinitely surprising.
+        unknown: an item that the catalogue lacks is as new as can be ("rare"); or its user has no value
+            ("undefined"), as in WarpRec where padding reaches the list.
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
+    >>> bridgeval.evaluate({4: ["b"]}, {4: ["b"]}, "EFD@1", history=history)["EFD@1"]
+    2.0
+    """
+
+    name = "EFD"
+    family = "novelty"
+
+    gain: Weight = field(default="binary", kw_only=True)
+    floor: float = field(default=1.0, kw_only=True)
+    unknown: Literal["rare", "undefined"] = field(default="rare", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.floor > 0:
+            raise BadParameterError("EFD needs a floor above 0", f"{self.floor}", "1 counts a new item as seen once")
+
+    def needs(self) -> Needs:
+        context = {"item popularity"} if self.unknown == "rare" else {"item popularity", "catalogue"}
+        return super().needs() | Needs(context=frozenset(context))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        novelty = ItemNovelty("surprisal", self.floor)
+        values = NoveltySums(novelty, self.gain, self.ranking, self.relevance).up_to(self.k, blocks)
+        if self.unknown == "rare":
+            return values
+        shown = blocks[Ranked(self.ranking)]
+        items, valid = shown.items[:, : self.k], shown.valid[:, : self.k]
+        return values.masked_fill((valid & ~by_item(blocks.lookup.in_catalogue, items)).any(1), torch.nan)
+
+
+@dataclass(frozen=True)
+class EPC(TopKMetric):
+    """Expected popularity complement: how many users do not have the relevant items of the list?
+
+    The novelty of an item is `1 - pop / U`, with pop the users of the history who have it and U all users of the
+    history (Vargas and Castells 2011).
+
+    Attributes:
+        gain: the weight w_j, as in EFD.
+        floor: items of less popularity count as having this much; WarpRec takes 1.
+        out_of: U: users of the "history", or, as in WarpRec, all that are "known", with or without history.
+
+    >>> import bridgeval
+    >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"], 4: ["a"]}
+    >>> bridgeval.evaluate({5: ["b"]}, {5: ["b"]}, "EPC@1", history=history)["EPC@1"]
+    0.75
+    """
+
+    name = "EPC"
+    family = "novelty"
+
+    gain: Weight = field(default="binary", kw_only=True)
+    floor: float = field(default=0.0, kw_only=True)
+    out_of: OutOf = field(default="history", kw_only=True)
+
+    def needs(self) -> Needs:
+        users = frozenset({"all users"} if self.out_of == "known" else ())
+        return super().needs() | Needs(context=frozenset({"item popularity"}), users=users)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        novelty = ItemNovelty("complement", self.floor, self.out_of)
+        return NoveltySums(novelty, self.gain, self.ranking, self.relevance).up_to(self.k, blocks)

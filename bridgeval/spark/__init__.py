@@ -1,0 +1,40 @@
+"""Inside a Spark job: the plan that runs locally, folded on the executors. Nothing here imports pyspark before it must.
+
+frames     each argument as a Spark frame (user, item, numbers), tagged and united
+task       what an executor does: Arrow batches -> whole users -> Slates -> states
+source     SparkSource: one shuffle by user, one pass, states to the driver
+context    popularity and catalogue of a history, counted on the executors
+per_user   per-user values that stay in Spark
+faults     an executor's error said on the driver in its own words
+job        the evaluation as a job: paths in, a table out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from bridgeval.data.rows import is_spark_frame
+from bridgeval.hookspecs import Loader, hookimpl
+
+if TYPE_CHECKING:
+    from bridgeval.engine.source import Source
+
+
+class SparkLoader:
+    """Recommendations or relevance in a Spark frame; the other in anything the local loaders read."""
+
+    name = "spark"
+
+    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+        return is_spark_frame(recommendations) or is_spark_frame(relevance)
+
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
+        from bridgeval.spark.source import SparkSource
+
+        return SparkSource.of(recommendations, relevance, **extras)
+
+
+@hookimpl
+def bridgeval_loaders() -> Iterable[Loader]:
+    return [SparkLoader()]

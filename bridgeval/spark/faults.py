@@ -1,0 +1,117 @@
+"""Faults: what went wrong on an executor, said on the driver in its own words instead of a wall of Java."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import bridgeval
+from bridgeval import errors
+from bridgeval.errors import BridgevalError, MetricFailedError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from bridgeval.engine.plan import Plan
+
+# Spark passes on an exception's text and nothing else; what the driver needs travels inside it.
+ENVELOPE = re.compile(r"<bridgeval-fault ([A-Za-z0-9+/=]+)>")
+
+_CHECKED: MutableMapping[Any, set[frozenset[str]]] = WeakKeyDictionary()
+
+
+class ExecutorFault(Exception):
+    """An error on its way from an executor to the driver."""
+
+    def __init__(self, error: Exception) -> None:
+        fault = {
+            "kind": type(error).__name__,
+            "parts": list(error.args) if isinstance(error, BridgevalError) else [f"{type(error).__name__}: {error}"],
+            "traceback": "".join(traceback.format_exception(error)),
+        }
+        letter = base64.b64encode(json.dumps(fault).encode()).decode()
+        super().__init__(f"{error} <bridgeval-fault {letter}>")
+
+
+def telling(rows: Iterable[Any]) -> Iterator[Any]:
+    """Passes rows on; an error among them leaves as an ExecutorFault."""
+    try:
+        yield from rows
+    except Exception as error:
+        raise ExecutorFault(error) from error
+
+
+@contextmanager
+def in_own_words() -> Iterator[None]:
+    """Raises an executor's error as what it was there, with the executor's traceback as a note."""
+    try:
+        yield
+    except Exception as error:
+        envelope = ENVELOPE.search(str(error))
+        if envelope is None:
+            raise
+        raise _error_of(json.loads(base64.b64decode(envelope.group(1)))) from None
+
+
+def _error_of(fault: dict[str, Any]) -> BridgevalError:
+    kind = getattr(errors, fault["kind"], None)
+    if isinstance(kind, type) and issubclass(kind, BridgevalError):
+        error: BridgevalError = kind(*fault["parts"])
+    else:
+        error = MetricFailedError("the evaluation failed on an executor", *fault["parts"])
+    error.add_note(f"On the executor:\n{fault['traceback']}")
+    return error
+
+
+def check_executors(session: Any, plan: Plan) -> None:
+    """Raises MissingDependencyError when executors cannot load the plan; asked once for a session and its metrics."""
+    from pyspark import cloudpickle
+
+    modules = frozenset(type(metric).__module__ for metric in plan.metrics)
+    checked = _CHECKED.setdefault(session, set())
+    if modules in checked:
+        return
+    pickled, version = cloudpickle.dumps(plan), bridgeval.__version__
+
+    # Nested, so that it travels by value: an executor without bridgeval can run it too.
+    def attempt(batches: Iterable[Any]) -> Iterator[Any]:
+        import importlib
+        import pickle
+        import sys
+
+        import pyarrow
+
+        problem = ""
+        try:
+            importlib.import_module("bridgeval.spark.task")
+            pickle.loads(pickled)
+            found = sys.modules["bridgeval"].__version__
+            if found != version:
+                problem = f"bridgeval {found} on the executors, {version} on the driver"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        for batch in batches:
+            if batch.num_rows:
+                yield pyarrow.record_batch({"problem": [problem], "python": [sys.executable]})
+
+    answer = mapped(session.range(1, numPartitions=1), attempt, "problem string, python string").toArrow()
+    problem, python = (answer[name][0].as_py() for name in ("problem", "python"))
+    if problem:
+        raise MissingDependencyError(
+            f"the executors cannot load what the metrics of {', '.join(sorted(modules))} need",
+            f"{problem} (interpreter {python})",
+            "send the packages along: spark-submit --archives with a packed environment, or --py-files",
+        )
+    checked.add(modules)
+
+
+def mapped(frame: Any, function: Callable[[Iterable[Any]], Iterator[Any]], schema: str) -> Any:
+    """`frame.mapInArrow(function, schema)`. PySpark warns of a pandas that is not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        return frame.mapInArrow(function, schema)

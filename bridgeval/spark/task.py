@@ -1,0 +1,156 @@
+"""What an executor does with its partition: Arrow batches -> whole users -> Slates -> states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+
+from bridgeval.data.context import Context
+from bridgeval.data.ids import Ids, encode
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.rows import Rows, rows_of_table
+from bridgeval.engine.plan import Execution, Plan, fold
+
+# Rows of whole users that are turned into Slates at once. This bounds an executor's memory, unless one user alone has
+# more rows.
+ROWS_AT_ONCE = 1 << 18
+
+# The column `row` holds the role in its upper bits, and in the lower ones the place of the row in its frame.
+TAG_BITS = 60
+TAGS = {"recommendations": 0, "relevance": 1, "history": 2, "baseline": 3, "prev_scores": 4, "users": 5}
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that an executor must know; sent to it once.
+
+    Attributes:
+        parts: role -> part (`score`, `gain`, `rank`) -> Arrow type of the numbers as they came.
+        user_type: Arrow type of the user ids.
+        item_scores: previous scores by item alone, which every executor needs whole.
+        kept: places in the plan of the metrics whose per-user values stay in Spark as rows.
+        device, batch_size: as for a local run; an executor without that device takes its CPU.
+    """
+
+    plan: Plan
+    context: Context
+    parts: Mapping[str, Mapping[str, pa.DataType]]
+    user_type: pa.DataType
+    item_scores: Rows | None = None
+    kept: tuple[int, ...] = ()
+    device: str = "cpu"
+    batch_size: int | None = None
+
+    def run(self, batches: Iterable[pa.RecordBatch], part: int) -> Iterator[pa.RecordBatch]:
+        """Folds the plan over a partition: rows of per-user values on the way, one row with the states at the end.
+
+        Args:
+            batches: columns user, item, value, rank, row; sorted by user.
+            part: the number of the partition.
+        """
+        from pyspark import cloudpickle
+
+        how = Execution(_available(self.device), self.batch_size)
+        neutral = self.plan.start()
+        states = neutral
+        for chunk in whole_users(batches, ROWS_AT_ONCE):
+            found = fold(self.plan, self.inputs(chunk).slates(self.plan.needs), self.context, how)
+            for at in self.kept:
+                for users, values in found[at].chunks:  # type: ignore[attr-defined]
+                    yield self._user_rows(at, users, values)
+            found = tuple(neutral[at] if at in self.kept else state for at, state in enumerate(found))
+            states = self.plan.merge(states, found)
+        if states is not neutral:
+            yield self._state_row(part, cloudpickle.dumps(states))
+
+    def inputs(self, chunk: pa.Table) -> Inputs:
+        """A chunk of whole users in the form that local Slates are made of."""
+        row, owner = chunk["row"].to_numpy(), np.cumsum(_first_rows(chunk["user"]), dtype=np.int64)
+        tag = row >> TAG_BITS
+        given: dict[str, Any] = {"prev_scores": self.item_scores}
+        for role in self.parts:
+            where = np.flatnonzero(tag == TAGS[role])
+            if not _in_order(row[where], owner[where]):
+                where = where[np.lexsort((row[where], owner[where]))]
+            given[role] = self._given(chunk.take(pa.array(where)), role)
+        return Inputs(**given)
+
+    def _given(self, table: pa.Table, role: Any) -> Rows | Ids:
+        if role == "users":
+            return encode([Ids.of(table["user"], "user id in users")])[0]
+        columns = {"user": table["user"], "item": table["item"]}
+        for part, kind in self.parts[role].items():
+            columns[part] = table["rank" if part == "rank" else "value"].cast(kind)
+        return rows_of_table(pa.table(columns), role)
+
+    def _state_row(self, part: int, states: bytes) -> pa.RecordBatch:
+        row = {"part": pa.array([part], pa.int32()), "states": pa.array([states], pa.binary())}
+        nothing = {"metric": pa.int32(), "user": self.user_type, "value": pa.float64()} if self.kept else {}
+        return pa.RecordBatch.from_pydict(row | {name: pa.nulls(1, kind) for name, kind in nothing.items()})
+
+    def _user_rows(self, metric: int, users: Ids, values: npt.NDArray[np.float64]) -> pa.RecordBatch:
+        size = len(values)
+        columns = {
+            "part": pa.nulls(size, pa.int32()),
+            "states": pa.nulls(size, pa.binary()),
+            "metric": pa.array(np.full(size, metric, dtype=np.int32)),
+            "user": users.to_arrow().cast(self.user_type),
+            "value": pa.array(values),
+        }
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def whole_users(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Joins batches that are sorted by user into tables of at least `size` rows that never split a user.
+
+    Where a table ends depends on the rows alone, not on how they came in batches, so a task that is run again gives
+    the same digits.
+
+    >>> batches = [pa.record_batch({"user": users}) for users in ([1, 1, 2], [2, 3, 3, 3, 4])]
+    >>> [table["user"].to_pylist() for table in whole_users(batches, 3)]
+    [[1, 1, 2, 2], [3, 3, 3], [4]]
+    """
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        rest = batch
+        while rest.num_rows:
+            users = rest.column("user")
+            first = np.flatnonzero(_first_rows(users))
+            if held and users[0] == held[-1].column("user")[-1]:
+                first = first[1:]
+            ends = first[first + rows >= size]
+            if not len(ends):
+                held.append(rest)
+                rows += rest.num_rows
+                break
+            stop = int(ends[0])
+            yield pa.Table.from_batches([*held, rest.slice(0, stop)]).combine_chunks()
+            held, rows, rest = [], 0, rest.slice(stop)
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+def _first_rows(users: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """`[n]`: where another user begins than in the row before."""
+    first = np.ones(len(users), dtype=bool)
+    if len(users) > 1:
+        differs = pc.not_equal(users.slice(1), users.slice(0, len(users) - 1))
+        first[1:] = pc.fill_null(differs, True).to_numpy(zero_copy_only=False)
+    return first
+
+
+def _in_order(row: npt.NDArray[np.int64], owner: npt.NDArray[np.int64]) -> bool:
+    """Whether each user's rows stand in the order of their frame."""
+    return bool(((row[1:] > row[:-1]) | (owner[1:] != owner[:-1])).all())
+
+
+def _available(device: str) -> torch.device:
+    return torch.device(device if torch.cuda.is_available() else "cpu")

@@ -1,0 +1,50 @@
+"""librec-auto and LibRec: study folders and their files, custom metric classes, metrics.
+
+>>> from bridgeval.toolkits.librec import Study
+>>> report = Study("movies").evaluate()                                   # doctest: +SKIP
+>>> report.by_experiment()                                                # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bridgeval.convention import Convention
+from bridgeval.engine.metric import Metric
+from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.toolkits.librec.bases import ListBasedMetric, RowBasedMetric
+from bridgeval.toolkits.librec.custom import custom
+from bridgeval.toolkits.librec.fold import Fold
+from bridgeval.toolkits.librec.loader import LibrecLoader
+from bridgeval.toolkits.librec.metrics import LIBREC, METRICS
+from bridgeval.toolkits.librec.ranking import TestOrderNDCG
+from bridgeval.toolkits.librec.report import StudyReport
+from bridgeval.toolkits.librec.study import Experiment, Study
+
+__all__ = [
+    "Experiment",
+    "Fold",
+    "ListBasedMetric",
+    "RowBasedMetric",
+    "Study",
+    "StudyReport",
+    "TestOrderNDCG",
+    "custom",
+]
+
+
+@hookimpl
+def bridgeval_metrics() -> Iterable[type[Metric]]:
+    return METRICS
+
+
+@hookimpl
+def bridgeval_loaders() -> Iterable[Loader]:
+    loaders: list[Any] = [LibrecLoader()]
+    return loaders
+
+
+@hookimpl
+def bridgeval_conventions() -> Iterable[Convention]:
+    return [LIBREC]

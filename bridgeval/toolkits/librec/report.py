@@ -1,0 +1,263 @@
+"""StudyReport: the numbers of a whole study, by experiment and fold, beside those that LibRec logged."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridgeval import spec
+from bridgeval.engine.metric import Metric
+from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, SpecError, UnknownMetricError
+from bridgeval.report import Report
+from bridgeval.toolkits.librec.bases import Compat, CustomBase
+from bridgeval.toolkits.librec.config import Config
+from bridgeval.toolkits.librec.custom import custom, script_class
+from bridgeval.toolkits.librec.java import JavaValues, java_values
+from bridgeval.toolkits.librec.metrics import java_metric, logged_name, script_metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bridgeval.toolkits.librec.study import Study
+
+DEFAULT_RANKING = ("librec:ndcg_binary@{k}", "librec:precision@{k}", "librec:recall@{k}")
+DEFAULT_RATING = ("librec:rmse", "librec:mae")
+
+
+class StudyWarning(BridgevalWarning):
+    """Something about a study that its numbers do not show."""
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """The reports of a study's experiments and folds.
+
+    Attributes:
+        reports: experiment -> fold -> Report.
+        parameters: experiment -> what was varied.
+        java: experiment -> fold -> name in the log -> the value that LibRec computed.
+        left_out: metrics of the configuration that were not computed, and why.
+        reranked: whether lists were re-ranked, so that Java values describe other lists than those in the files.
+    """
+
+    reports: Mapping[str, Mapping[int, Report]]
+    parameters: Mapping[str, Mapping[str, str]]
+    java: Mapping[str, JavaValues] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    reranked: bool = False
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the values, in the order they were asked for."""
+        return list(self._any.values)
+
+    @property
+    def _any(self) -> Report:
+        return next(iter(next(iter(self.reports.values())).values()))
+
+    def __getitem__(self, experiment: str) -> Mapping[int, Report]:
+        if experiment not in self.reports:
+            raise InputError(
+                f"the report has no {experiment!r}", f"experiments {', '.join(self.reports)}", "choose one"
+            )
+        return self.reports[experiment]
+
+    def by_fold(self) -> pd.DataFrame:
+        """A row for each experiment and fold: experiment, fold, the varied parameters, the metrics."""
+        import pandas as pd
+
+        rows = [
+            {"experiment": name, "fold": fold, **self.parameters[name], **report.values}
+            for name, fold, report in self._each()
+        ]
+        return pd.DataFrame(rows, columns=["experiment", "fold", *self._varied, *self.metrics])
+
+    def by_experiment(self) -> pd.DataFrame:
+        """A row for each experiment: its parameters, and each metric's mean and standard deviation over folds."""
+        folds = self.by_fold().drop(columns=["fold"])
+        grouped = folds.groupby("experiment", sort=False)
+        table = grouped[self._varied].first()
+        for metric in self.metrics:
+            table[metric] = grouped[metric].mean()
+            table[f"{metric} std"] = grouped[metric].std()
+        return table.reset_index()
+
+    def per_user(self, metric: str) -> pd.DataFrame:
+        """All users' values of one metric, pooled: experiment, fold, user, value."""
+        import pandas as pd
+
+        parts = [report.per_user(metric).assign(experiment=name, fold=fold) for name, fold, report in self._each()]
+        return pd.concat(parts, ignore_index=True)[["experiment", "fold", "user", "value"]]
+
+    def compare(self, metric: str) -> pd.DataFrame:
+        """Every two experiments on the same users: how far apart, and whether that may be chance.
+
+        Users are paired within folds; a user in three folds is three pairs. Columns: first, second, pairs, the mean
+        difference (second - first), the statistic and p of the paired t test, and p of Wilcoxon's signed ranks.
+        """
+        import pandas as pd
+
+        values = self.per_user(metric).pivot(index=["fold", "user"], columns="experiment", values="value")
+        rows = [_compared(first, second, values) for first, second in combinations(self.reports, 2)]
+        return pd.DataFrame(rows, columns=["first", "second", "pairs", "difference", "t", "t p", "wilcoxon p"])
+
+    def java_values(self) -> pd.DataFrame:
+        """What LibRec computed beside what was computed here: experiment, fold, metric, java, here, difference.
+
+        `here` is missing for metrics that were not asked for.
+        """
+        import pandas as pd
+
+        rows = []
+        for name, fold, report in self._each():
+            ours = {logged: value for own, value in report.values.items() if (logged := logged_name(own))}
+            for metric, theirs in self.java.get(name, {}).get(fold, {}).items():
+                here = ours.get(metric, float("nan"))
+                rows.append((name, fold, metric, theirs, here, here - theirs))
+        return pd.DataFrame(rows, columns=["experiment", "fold", "metric", "java", "here", "difference"])
+
+    def to_csv(self, kind: Literal["summary", "full"] = "summary", path: str | Path | None = None) -> str:
+        """CSV as librec-auto's post-processing writes it; returned, and written to `path` if that is given.
+
+        "summary" has a row for each experiment with means over folds; "full" one for each experiment and fold, where
+        Split counts from 0. Metrics go by their names here, so that the cutoff is in the name.
+        """
+        if kind not in ("summary", "full"):
+            raise BadParameterError(f"there is no CSV of kind {kind!r}", hint='choose "summary" or "full"')
+        table = self.by_fold()
+        table["fold"] = table.groupby("experiment", sort=False).cumcount()
+        if kind == "summary":
+            means = table.groupby("experiment", sort=False)[self.metrics].mean()
+            first = table.groupby("experiment", sort=False)[self._varied].first()
+            table = first.join(means).reset_index()
+        table = table.rename(columns={"experiment": "Experiment", "fold": "Split"})
+        text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(index=False, lineterminator="\n")
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def pictures(self, folder: str | Path) -> list[Path]:
+        """Writes a bar picture (mean over folds) and a box picture (over folds) of each metric; gives the files."""
+        from bridgeval.toolkits.librec.pictures import draw
+
+        return draw(self.by_fold(), self.metrics, Path(folder))
+
+    def __str__(self) -> str:
+        from tabulate import tabulate
+
+        lines = [tabulate(self.by_experiment().to_dict("list"), headers="keys", floatfmt=".4f")]
+        lines += [f"{name} was left out: {why}" for name, why in self.left_out.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    @property
+    def _varied(self) -> list[str]:
+        return list(dict.fromkeys(name for varied in self.parameters.values() for name in varied))
+
+    def _each(self) -> Iterator[tuple[str, int, Report]]:
+        for name, folds in self.reports.items():
+            for fold, report in folds.items():
+                yield name, fold, report
+
+
+def study_report(
+    study: Study,
+    metrics: str | Metric | Iterable[str | Metric] | None,
+    trust_scripts: bool,
+    compat: Compat,
+    options: Mapping[str, Any],
+) -> StudyReport:
+    """Evaluates all folds of all experiments; behind `Study.evaluate`."""
+    left_out: dict[str, str] = {}
+    asked = (
+        _configured(study.folder, study.config, trust_scripts, compat, left_out)
+        if metrics is None
+        else _parsed(metrics)
+    )
+    chosen: dict[str, Any] = {"per_user": True, **options}
+    reports = {
+        name: {number: fold.evaluate(asked, **chosen) for number, fold in experiment.items()}
+        for name, experiment in study.items()
+    }
+    for name, why in left_out.items():
+        warnings.warn(f"{name} was left out: {why}", StudyWarning, stacklevel=3)
+    java = {name: java_values(experiment.folder) for name, experiment in study.items()}
+    if study.config.reranked and any(java.values()):
+        warnings.warn(
+            "lists were re-ranked: the values that LibRec logged do not describe the re-ranked files",
+            StudyWarning,
+            stacklevel=3,
+        )
+    parameters = {name: experiment.parameters for name, experiment in study.items()}
+    return StudyReport(reports, parameters, java, left_out, study.config.reranked)
+
+
+def _parsed(metrics: Any) -> list[Metric]:
+    """Names, metric objects and custom metric classes."""
+    given = [metrics] if isinstance(metrics, str | Metric | type) else list(metrics)
+    made: list[Any] = [custom(one) if isinstance(one, type) and issubclass(one, CustomBase) else one for one in given]
+    return spec.parse_all(made, "librec")
+
+
+def _configured(
+    folder: Path, config: Config, trust_scripts: bool, compat: Compat, left_out: dict[str, str]
+) -> list[Metric]:
+    """The metrics that a configuration names; what cannot be had is noted in `left_out`."""
+    named: list[str | Metric] = []
+    for name in config.java:
+        try:
+            named.append(java_metric(name, config))
+        except UnknownMetricError as error:
+            left_out[name] = error.wrong
+    for script in config.scripts:
+        known = script_metric(script) if script.folder is None else None
+        path = folder / (script.folder or "") / script.name
+        if known is not None:
+            named.append(known)
+        elif script.folder is None:
+            left_out[script.name] = "librec-auto ships no such metric, or none that works"
+        elif not trust_scripts:
+            left_out[script.name] = "it is code of the study; look at it, then use trust_scripts=True"
+        else:
+            label = f"{script.name}({', '.join(f'{k}={v}' for k, v in script.parameters.items())})"
+            named.append(custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()")))
+    if not named:
+        named = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
+    if not named:
+        raise SpecError("the study names no metric", hint="give metrics=['librec:ndcg_binary@10']")
+    return spec.parse_all(named, "librec")
+
+
+def _compared(first: str, second: str, values: pd.DataFrame) -> tuple[Any, ...]:
+    from scipy import stats
+
+    pairs = values[[first, second]].dropna()
+    gaps = (pairs[second] - pairs[first]).to_numpy()
+    if len(gaps) < 2 or not gaps.any():
+        nothing = float("nan")
+        return (
+            first,
+            second,
+            len(gaps),
+            float(gaps.mean()) if len(gaps) else nothing,
+            nothing,
+            nothing,
+            nothing,
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        t, signed = stats.ttest_1samp(gaps, 0), stats.wilcoxon(gaps)
+    return (
+        first,
+        second,
+        len(gaps),
+        float(gaps.mean()),
+        float(t.statistic),
+        float(t.pvalue),
+        float(signed.pvalue),
+    )

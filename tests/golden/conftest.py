@@ -1,0 +1,3 @@
+"""Golden data holds Python files of other people's metrics; they are data, not tests."""
+
+collect_ignore_glob = ["data/*"]

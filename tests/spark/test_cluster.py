@@ -1,0 +1,31 @@
+"""Executors in processes of their own, one of which dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, spark_environment
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_killed_executor_changes_no_digit(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.spark.cluster", str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | spark_environment(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    expected, found, again, killed = json.loads(done.stdout.splitlines()[-1])
+    assert killed, "the metric that kills its executor has run on one"
+    assert found == again, "to the last digit"
+    assert found == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,65 @@
+"""The evaluation as a job: paths in, a table out, a reason when it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bridgeval
+from bridgeval.errors import InputError
+from bridgeval.spark import job
+from tests.spark.test_source import assert_same
+from tests.spark.worlds import world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")]
+
+
+@pytest.fixture(scope="module")
+def paths(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("job")
+    given = world()
+    for role in ("recommendations", "relevance"):
+        spark.createDataFrame(given[role]).write.parquet(str(folder / role))
+    return {"recs": str(folder / "recommendations"), "truth": str(folder / "relevance")}
+
+
+def test_numbers_are_appended_with_run_and_time(spark: Any, paths: dict[str, str], tmp_path: Path) -> None:
+    out, users = str(tmp_path / "numbers"), str(tmp_path / "users")
+    first = job.run(**paths, metrics=["nDCG@5,10"], out=out, run_id="monday", per_user_out=users)
+    job.run(**paths, metrics=["MRR@5"], out=out, session=spark)
+    given = world()
+    assert_same(first, bridgeval.evaluate(given["recommendations"], given["relevance"], ["nDCG@5,10"]))
+    rows = spark.read.parquet(out).collect()
+    assert sorted(row.metric for row in rows) == ["MRR@5", "nDCG@10", "nDCG@5"]
+    monday = {row.metric: (row.k, row.value, row.users) for row in rows if row.run == "monday"}
+    assert monday["nDCG@5"] == (5, first["nDCG@5"], first.results["nDCG@5"].users)
+    assert len({row.run for row in rows}) == len({row.time for row in rows}) == 2
+    written = spark.read.parquet(users)
+    assert written.columns == ["run", "time", "user", "metric", "k", "value"]
+    assert written.where("k = 5").agg({"value": "avg"}).first()[0] == pytest.approx(first["nDCG@5"])
+
+
+def test_the_command_says_why_it_failed_and_leaves_a_running_session_alone(
+    spark: Any, paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--recs", paths["recs"], "--truth", paths["truth"], "--metrics", "nDCG@5", "--columns", "user=user"]
+    assert job.main(arguments) == 0
+    assert "nDCG@5" in capsys.readouterr().out
+    assert job.main(["--recs", str(tmp_path / "none"), *arguments[2:]]) == 1
+    assert "none' cannot be read as parquet" in capsys.readouterr().err
+    assert job.main([*arguments[:5], "nDGC@5"]) == 1
+    assert "error: there is no metric 'nDGC'" in capsys.readouterr().err
+    assert spark.range(3).count() == 3
+
+
+def test_text_is_read_with_its_header(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "recs.csv").write_text("user,item,score\n1,a,0.5\n1,b,0.4\n")
+    (tmp_path / "truth.csv").write_text("user,item\n1,b\n")
+    report = job.run(
+        recs=str(tmp_path / "recs.csv"), truth=str(tmp_path / "truth.csv"), metrics=["MRR@2"], format="csv"
+    )
+    assert report.values == {"MRR@2": 0.5}
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        job.run(recs=str(tmp_path / "nothing"), truth=str(tmp_path / "truth.csv"))

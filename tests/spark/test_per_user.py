@@ -1,0 +1,63 @@
+"""Per-user values stay in Spark until somebody asks for them."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+import bridgeval
+from tests.spark.test_source import assert_same, in_spark
+from tests.spark.worlds import world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")]
+
+METRICS = ["nDCG@5", "replay:MAP@3" if "replay" in bridgeval.plugins.installed().conventions else "ranx:map@3"]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["integers", "strings"])
+def given(request: pytest.FixtureRequest) -> dict[str, Any]:
+    arguments = world(request.param)
+    return {name: arguments[name] for name in ("recommendations", "relevance")}
+
+
+def test_per_user_values_are_a_spark_frame_with_the_local_values(spark: Any, given: dict[str, Any]) -> None:
+    report = bridgeval.evaluate(**in_spark(spark, given), metrics=METRICS, per_user=True)
+    expected = bridgeval.evaluate(**given, metrics=METRICS, per_user=True)
+    assert_same(report, expected)
+    frame = report.per_user()
+    assert type(frame).__module__.startswith("pyspark.sql")
+    assert frame.columns == ["user", "metric", "k", "value"]
+    found = {(row.user, row.metric, row.k): row.value for row in frame.collect()}
+    rows = expected.per_user().itertuples(index=False)
+    wanted = {(row.user, row.metric, row.k): row.value for row in rows}
+    assert found.keys() == wanted.keys()
+    assert all(abs(found[key] - wanted[key]) < 1e-12 for key in wanted)
+    one = report.per_user("nDCG@5")
+    assert one.count() == len(expected.per_user("nDCG@5"))
+    assert report.collected["nDCG@5"].to_dict() == pytest.approx(expected.collected["nDCG@5"].to_dict())
+
+
+def test_medians_and_intervals_need_no_rows_on_the_driver(
+    spark: Any, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bridgeval.spark.per_user import SparkUserTable
+
+    metrics = ['nDCG(over="median")@5', 'Recall(over="lower_median")@5', 'MAP(over="half_width")@5', "MRR@5"]
+    monkeypatch.setattr(SparkUserTable, "_collected", property(lambda self: pytest.fail("collected")))
+    found = bridgeval.evaluate(**in_spark(spark, given), metrics=metrics)
+    expected = bridgeval.evaluate(**given, metrics=metrics)
+    assert_same(found, expected)
+    assert found.results["MRR@5"].interval() == pytest.approx(expected.results["MRR@5"].interval(), rel=1e-12)
+
+
+def test_spark_lets_go_of_the_values_with_the_report(spark: Any, given: dict[str, Any]) -> None:
+    cached = spark.sparkContext._jsc.getPersistentRDDs
+    gc.collect()
+    before = cached().size()
+    report = bridgeval.evaluate(**in_spark(spark, given), metrics="nDCG@5", per_user=True)
+    assert cached().size() > before
+    del report
+    gc.collect()
+    assert cached().size() <= before

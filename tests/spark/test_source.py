@@ -1,0 +1,207 @@
+"""Spark gives the numbers that this process gives, wherever the rows lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import bridgeval
+from bridgeval.data.needs import Needs
+from bridgeval.engine.census import Census
+from bridgeval.engine.plan import Plan
+from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError
+from bridgeval.plugins import installed
+from bridgeval.report import Report
+from bridgeval.spark import source
+from bridgeval.testing import check_loader
+from tests.laws.test_loaders import frames
+from tests.spark.worlds import installed_metrics, whole_world, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")]
+
+ROWS = ("recommendations", "relevance", "history", "baseline", "prev_scores")
+
+
+def in_spark(spark: Any, arguments: dict[str, Any], roles: tuple[str, ...] = ROWS) -> dict[str, Any]:
+    return arguments | {role: spark.createDataFrame(arguments[role]) for role in roles if role in arguments}
+
+
+def assert_same(found: Report, expected: Report) -> None:
+    assert found.values.keys() == expected.values.keys()
+    for name, value in expected.values.items():
+        assert math.isclose(found[name], value, rel_tol=1e-12, abs_tol=1e-12) or math.isnan(value), name
+        assert math.isnan(found[name]) == math.isnan(value), name
+    assert found.population == expected.population
+    for name, result in expected.results.items():
+        assert (found.results[name].users, found.results[name].undefined) == (result.users, result.undefined), name
+
+
+@pytest.fixture(scope="module")
+def asked() -> tuple[list[Any], list[Any]]:
+    """Every installed metric: those that can be asked of lists, and those that need whole rankings."""
+    arguments, lists, whole = world(), [], []
+    for metric in installed_metrics():
+        try:
+            bridgeval.evaluate(**arguments, metrics=metric)
+            lists.append(metric)
+        except NeedError:
+            whole.append(metric)
+    return lists, whole
+
+
+@pytest.fixture(scope="module", params=["integers", "strings"])
+def evaluated(request: pytest.FixtureRequest, asked: Any) -> list[tuple[dict[str, Any], list[Any], Report]]:
+    strings = request.param == "strings"
+    worlds = zip((world(strings), whole_world(strings)), asked, strict=True)
+    return [(given, metrics, bridgeval.evaluate(**given, metrics=metrics)) for given, metrics in worlds]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
+def test_every_installed_metric_equals_its_local_value(spark: Any, evaluated: Any, partitions: int) -> None:
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    try:
+        for arguments, metrics, expected in evaluated if partitions < 64 else evaluated[:1]:
+            found = bridgeval.evaluate(**in_spark(spark, arguments), metrics=metrics)
+            assert_same(found, expected)
+            assert found.loader == "spark"
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", 4)
+
+
+@pytest.mark.parametrize("ids", ["integer", "string"])
+def test_the_loader_keeps_the_laws(spark: Any, ids: Any) -> None:
+    data = bridgeval.testing.world(ids)
+    shown, relevant, extras = frames(data, lambda columns: spark.createDataFrame(pa.table(columns)))
+    extras["baseline"] = data.extras["baseline"]
+    check_loader(installed().loaders["spark"], shown, relevant, world=data, **extras)
+    assert installed().loader_for(shown, relevant).name == "spark"
+
+
+def test_states_of_many_partitions_are_merged_on_executors(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = {name: world()[name] for name in ("recommendations", "relevance")}
+    expected = bridgeval.evaluate(**arguments, metrics=["nDCG@5", "Recall@5"])
+    collected = []
+    merge_all = source.merge_all
+    monkeypatch.setattr(source, "FAN_IN", 2)
+    monkeypatch.setattr(source, "merge_all", lambda plan, parts: collected.extend(parts) or merge_all(plan, parts))
+    found = bridgeval.evaluate(**in_spark(spark, arguments), metrics=["nDCG@5", "Recall@5"])
+    assert_same(found, expected)
+    assert len(collected) == 2, "4 partitions, two at a time"
+
+
+def test_one_side_may_be_local(spark: Any) -> None:
+    arguments = {name: world()[name] for name in ("recommendations", "relevance")}
+    expected = bridgeval.evaluate(**arguments)
+    for role in arguments:
+        assert_same(bridgeval.evaluate(**in_spark(spark, arguments, (role,))), expected)
+    ranked = {1: ["a", "b"], 2: ["b"]}
+    truth = {1: {"b": 2}, 3: {"a": 1}}
+    rows = pa.table({"user": [1, 3], "item": ["b", "a"], "gain": [2, 1]})
+    assert_same(bridgeval.evaluate(ranked, spark.createDataFrame(rows)), bridgeval.evaluate(ranked, truth))
+    shown = pa.table({"user": [1, 1, 2], "item": ["a", "b", "b"], "rank": [1, 2, 1]})
+    assert_same(bridgeval.evaluate(spark.createDataFrame(shown), truth), bridgeval.evaluate(ranked, truth))
+
+
+def test_small_tables_may_be_spark_frames(spark: Any) -> None:
+    arguments = world()
+    items = pa.table({"item": arguments["catalogue"]})
+    users = pa.table({"user": arguments["users"]})
+    metrics = ["nDCG@5", 'Recall(users="given")@5']
+    expected = bridgeval.evaluate(**arguments, metrics=metrics)
+    given = arguments | {"catalogue": spark.createDataFrame(items), "users": spark.createDataFrame(users)}
+    assert_same(bridgeval.evaluate(**in_spark(spark, given), metrics=metrics), expected)
+
+
+def test_previous_scores_by_item_reach_every_executor(spark: Any) -> None:
+    rows = pa.table({"item": [0, 3, 6], "score": [0.5, 0.25, 1.0]})
+    reads, plan = Needs(pairs=frozenset({"prev_score"})), Plan.of([Census(0)])
+    given = (
+        installed()
+        .loaders["spark"]
+        .load(spark.createDataFrame(world()["recommendations"]), {1: [3]}, prev_scores=spark.createDataFrame(rows))
+    )
+    assert "prev_score" in given.offers
+    assert given._item_scores(reads).items.tolist() == [0, 3, 6]
+    assert [frame.role for frame in given._needed(plan)] == ["recommendations", "relevance"]
+
+
+def test_data_that_lies_by_user_is_not_shuffled_again(spark: Any) -> None:
+    arguments = {name: world()[name] for name in ("recommendations", "relevance")}
+    expected = bridgeval.evaluate(**arguments)
+    rows = in_spark(spark, arguments)
+    placed = {role: frame.repartition(3, "user").persist() for role, frame in rows.items()}
+    for frame in placed.values():
+        frame.count()
+    before = shuffles(spark)
+    assert_same(bridgeval.evaluate(**placed), expected)
+    assert shuffles(spark) == before + 1
+    for role, frame in placed.items():
+        frame.write.bucketBy(3, "user").mode("overwrite").saveAsTable(f"bucketed_{role}")
+        frame.unpersist()
+    before = shuffles(spark)
+    assert_same(bridgeval.evaluate(**{role: spark.table(f"bucketed_{role}") for role in placed}), expected)
+    assert shuffles(spark) == before + 1
+    apart = {role: frame.repartition(n, "user") for n, (role, frame) in enumerate(rows.items(), start=2)}
+    assert_same(bridgeval.evaluate(**apart), expected)
+
+
+def shuffles(spark: Any) -> int:
+    """How many shuffles the session has had so far, this question included."""
+    return int(spark.sparkContext._jsc.sc().newShuffleId())
+
+
+def test_arrays_of_structs_items_and_scores_are_long_frames_in_other_words(spark: Any) -> None:
+    truth = {1: ["c"], 2: ["a", "b"]}
+    expected = bridgeval.evaluate({1: {"a": 0.1, "b": 0.3, "c": 0.2}, 2: {"a": 0.9, "b": 0.5, "c": 0.7}}, truth)
+    structs = "user int, recs array<struct<item: string, rating: float>>"
+    rows = [(1, [("a", 0.1), ("b", 0.3), ("c", 0.2)]), (2, [("a", 0.9), ("b", 0.5), ("c", 0.7)])]
+    assert_same(bridgeval.evaluate(spark.createDataFrame(rows, structs), truth), expected)
+    ranked = spark.createDataFrame([(1, ["b", "c", "a"]), (2, ["a", "c", "b"])], "user int, items array<string>")
+    assert_same(bridgeval.evaluate(ranked, truth), expected)
+    scores = [(1, [0.1, 0.3, 0.2]), (2, [0.9, 0.5, 0.7])]
+    matrix = spark.createDataFrame(scores, "user int, scores array<double>")
+    assert bridgeval.evaluate(matrix, truth, catalogue=["a", "b", "c"]).values == pytest.approx(expected.values)
+    both = spark.createDataFrame(
+        [(user, ["a", "b", "c"], numbers) for user, numbers in scores], "user int, item array<string>, s array<double>"
+    )
+    assert_same(bridgeval.evaluate(both, truth), expected)
+    places = bridgeval.evaluate(matrix, {1: [2], 2: [0, 1]})
+    assert places.values == pytest.approx(expected.values)
+
+
+def test_ml_vectors_are_arrays_of_scores(spark: Any) -> None:
+    from pyspark.ml.linalg import Vectors
+
+    rows = [(1, Vectors.dense([0.1, 0.3])), (2, Vectors.sparse(2, {1: 0.5}))]
+    frame = spark.createDataFrame(rows, ["user", "scores"])
+    assert bridgeval.evaluate(frame, {1: [0], 2: [1]}, "MRR@2")["MRR@2"] == 0.75
+
+
+def test_a_user_with_a_million_rows_and_empty_partitions_are_nothing_special(spark: Any) -> None:
+    million = spark.range(1_000_000).selectExpr("7 as user", "id as item", "-double(id) as score")
+    few = spark.createDataFrame([(8, 3, 0.5), (9, 1, 0.1)], "user int, item long, score double")
+    report = bridgeval.evaluate(million.union(few), {7: [0, 2], 8: [4], 9: [1]}, "MRR@5", per_user=True)
+    assert {row.user: row.value for row in report.per_user("MRR@5").collect()} == {7: 1.0, 8: 0.0, 9: 1.0}
+    assert report.population.users == 3
+
+
+def test_bad_input_is_refused_before_anything_runs(spark: Any) -> None:
+    shown = spark.createDataFrame([("a", 1, 0.5)], "user string, item int, score double")
+    with pytest.raises(MisalignedError, match="user ids are integers on one side and strings on the other"):
+        bridgeval.evaluate(shown, {1: [1]})
+    with pytest.raises(InputError, match="neither a score nor a rank"):
+        bridgeval.evaluate(shown.drop("score"), {"a": [1]})
+    with pytest.raises(MissingColumnError, match="no column for the item"):
+        bridgeval.evaluate(shown.drop("item"), {"a": [1]})
+    with pytest.raises(InputError, match="must be integers or strings"):
+        bridgeval.evaluate(shown.selectExpr("double(1) as user", "item", "score"), {1: [1]})
+
+
+def test_ties_as_given_follow_the_frame(spark: Any) -> None:
+    shown = pa.table({"user": [1] * 6, "item": [5, 1, 4, 2, 6, 3], "score": [0.5] * 6})
+    truth = {1: [4]}
+    found = bridgeval.evaluate(spark.createDataFrame(shown), truth, 'MRR(ties="given")@6')
+    assert list(found.values.values()) == pytest.approx([1 / 3])

@@ -1,0 +1,189 @@
+"""StudyReport: tables, comparison, CSV, pictures, Java values, scripts of a study."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
+from bridgeval.toolkits.librec import ListBasedMetric, Study
+from bridgeval.toolkits.librec.report import StudyWarning
+from tests.toolkits.librec.studies import GOLDENS
+
+RANKING = GOLDENS / "real_ranking_kcv3" / "study"
+RATING = GOLDENS / "real_rating_kcv2" / "study"
+
+
+@pytest.fixture(scope="module")
+def report():
+    return Study(RANKING).evaluate()
+
+
+def test_by_fold_has_the_varied_parameters_and_every_metric(report):
+    table = report.by_fold()
+    assert table.columns[:4].tolist() == ["experiment", "fold", "num-factors", "librec:NormalizedDCGEvaluator@10"]
+    assert list(zip(table["experiment"], table["fold"], strict=True)) == [
+        (f"exp0000{experiment}", fold) for experiment in (0, 1) for fold in (1, 2, 3)
+    ]
+    assert table["num-factors"].tolist() == ["2"] * 3 + ["12"] * 3
+
+
+def test_by_experiment_has_mean_and_standard_deviation_over_folds(report):
+    folds, table = report.by_fold(), report.by_experiment()
+    name = "librec:ndcg_binary@10"
+    first = folds[folds["experiment"] == "exp00000"][name].to_numpy()
+    row = table[table["experiment"] == "exp00000"].iloc[0]
+    assert row["num-factors"] == "2"
+    assert row[name] == pytest.approx(first.mean())
+    assert row[f"{name} std"] == pytest.approx(first.std(ddof=1))
+
+
+def test_csv_has_the_form_and_the_numbers_of_librec_auto(report):
+    for kind in ("full", "summary"):
+        theirs = pd.read_csv(next((RANKING / "post").glob(f"study-results-{kind}_*.csv")))
+        ours = pd.read_csv(io.StringIO(report.to_csv(kind)))
+        ours.columns = [name.partition("@")[0].partition("(")[0] for name in ours.columns]
+        assert ours.columns[: len(theirs.columns)].tolist() == theirs.columns.tolist()
+        numbers = theirs.columns[1:]
+        np.testing.assert_allclose(ours[numbers].to_numpy(float), theirs[numbers].to_numpy(float), rtol=1e-9)
+
+
+def test_csv_can_be_written_and_has_two_kinds_only(report, tmp_path):
+    text = report.to_csv("summary", tmp_path / "summary.csv")
+    assert (tmp_path / "summary.csv").read_text(encoding="utf-8") == text
+    with pytest.raises(BadParameterError, match="no CSV of kind 'all'"):
+        report.to_csv("all")
+
+
+def test_java_values_stand_beside_ours_with_the_difference(report):
+    table = report.java_values()
+    assert len(table) == 2 * 3 * 16
+    assert table["difference"].abs().max() < 1e-9
+    assert not table["here"].isna().any()
+
+
+def test_java_values_of_metrics_that_were_not_asked_for_have_nothing_beside_them():
+    table = Study(RANKING).evaluate(["librec:rr@10", "librec:ndcg_rating@10"]).java_values()
+    known = table[~table["here"].isna()]
+    assert set(known["metric"]) == {"ReciprocalRankEvaluator", "NormalizedDCGEvaluator"}
+    assert known["difference"].abs().max() < 1e-9
+
+
+def test_experiments_are_compared_on_the_same_users(report):
+    name = "librec:ndcg_binary@10"
+    row = report.compare(name).iloc[0]
+    values = report.per_user(name).sort_values(["fold", "user"])
+    first, second = (values[values["experiment"] == one]["value"].to_numpy() for one in ("exp00000", "exp00001"))
+    expected = stats.ttest_rel(second, first)
+    assert (row["first"], row["second"], row["pairs"]) == ("exp00000", "exp00001", 108)
+    assert row["difference"] == pytest.approx((second - first).mean())
+    assert row["t"] == pytest.approx(expected.statistic)
+    assert row["t p"] == pytest.approx(expected.pvalue)
+    assert row["wilcoxon p"] == pytest.approx(stats.wilcoxon(second, first).pvalue)
+
+
+def test_experiments_without_any_difference_have_no_test():
+    report = Study(RANKING).evaluate("librec:idcg")
+    row = report.compare("librec:idcg").iloc[0]
+    assert row["difference"] == 0
+    assert np.isnan(row["t p"])
+
+
+def test_metrics_without_user_values_cannot_be_compared(report):
+    with pytest.raises(UnknownMetricError, match="one value for all users"):
+        report.compare("librec:EntropyEvaluator@10")
+
+
+def test_pictures_are_a_bar_and_a_box_for_each_metric(tmp_path):
+    report = Study(RANKING).evaluate(["librec:precision@5", 'librec:psp(protected="new")@5'])
+    files = report.pictures(tmp_path / "new" / "folder")
+    assert [file.name for file in files] == [
+        "bar-librec-precision-5.png",
+        "box-librec-precision-5.png",
+        "bar-librec-psp-protected-new-5.png",
+        "box-librec-psp-protected-new-5.png",
+    ]
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
+
+
+def test_one_fold_has_no_box_and_no_deviation(tmp_path):
+    report = Study(GOLDENS / "feature_file_edges" / "study").evaluate("librec:precision@5")
+    assert [file.name for file in report.pictures(tmp_path)] == ["bar-librec-precision-5.png"]
+    assert np.isnan(report.by_experiment()["librec:precision@5 std"]).all()
+    assert report.to_csv("full").splitlines()[0] == "Experiment,Split,precision@5"
+
+
+def test_names_without_a_prefix_are_librecs_first(report):
+    own = Study(RANKING).evaluate("ndcg@10")
+    assert own.metrics == ["librec:ndcg@10"]
+    assert own["exp00000"][1]["librec:ndcg@10"] == report["exp00000"][1]["librec:NormalizedDCGEvaluator@10"]
+    with pytest.raises(InputError, match="the report has no 'exp7'"):
+        own["exp7"]
+
+
+def test_the_printed_report_is_a_table_of_experiments(report):
+    text = str(report)
+    assert "exp00001" in text
+    assert "num-factors" in text
+
+
+def test_scripts_of_a_study_are_left_out_unless_they_are_trusted():
+    with pytest.warns(StudyWarning, match=r"row_rmse.py was left out: it is code of the study"):
+        report = Study(RATING).evaluate()
+    assert "row_rmse.py" not in report.metrics
+    assert "row_rmse.py" in report.left_out
+    assert "row_rmse.py was left out" in str(report)
+
+
+def test_trusted_scripts_run_in_this_process_and_leave_no_trace():
+    report = Study(RATING).evaluate(trust_scripts=True)
+    table = report.by_fold()
+    assert table["row_rmse.py"].tolist() == pytest.approx(table["librec:RMSEEvaluator"].tolist(), rel=1e-12)
+    assert "librec_auto" not in sys.modules
+
+
+def test_a_custom_class_is_a_metric_of_a_study():
+    class Length(ListBasedMetric):
+        def evaluate_user(self, test_user_data, result_user_data):
+            return len(result_user_data)
+
+    report = Study(RANKING).evaluate([Length, "librec:precision@10"])
+    assert report.by_fold()["Length"].tolist() == [10.0] * 6
+    assert set(report.per_user("Length")["value"]) == {10.0}
+
+
+def test_reranked_studies_warn_that_java_values_describe_other_lists():
+    with pytest.warns(StudyWarning, match="lists were re-ranked"):
+        report = Study(GOLDENS / "real_rerank_far" / "study").evaluate()
+    assert report.reranked
+    assert report.metrics[-1] == "librec:average_overlap@10"
+
+
+def test_a_java_metric_that_is_not_known_is_left_out(tmp_path):
+    folder = shutil.copytree(RANKING, tmp_path / "study")
+    for config in folder.rglob("config.xml"):
+        config.write_text(config.read_text().replace("ndcg,precision", "ndcg,diversity,precision"))
+    with pytest.warns(StudyWarning, match="diversity was left out"):
+        report = Study(folder).evaluate()
+    assert report.metrics[0] == "librec:NormalizedDCGEvaluator@10"
+
+
+@pytest.mark.parametrize(
+    ("ranking", "metrics"),
+    [
+        ("true", ["librec:ndcg_binary@7", "librec:precision@7", "librec:recall@7"]),
+        ("false", ["librec:rmse", "librec:mae"]),
+    ],
+)
+def test_a_study_that_names_no_metric_gets_the_usual_ones(tmp_path, ranking, metrics):
+    folder = shutil.copytree(RANKING, tmp_path / "study")
+    text = f"<x><metric><ranking>{ranking}</ranking><list-size>7</list-size></metric></x>"
+    for config in folder.rglob("config.xml"):
+        config.write_text(text)
+    assert Study(folder).evaluate().metrics == metrics

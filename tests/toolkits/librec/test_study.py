@@ -1,0 +1,163 @@
+"""Study folders: what is found in them, what is missing, and single files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from dataclasses import replace
+
+import pytest
+
+import bridgeval
+from bridgeval.errors import InputError, LoaderError, MisalignedError, NoLoaderError
+from bridgeval.toolkits.librec import Fold, Study
+from tests.toolkits.librec.studies import GOLDENS, write
+
+
+def copied(case: str, folder):
+    return shutil.copytree(GOLDENS / case / "study", folder / "study")
+
+
+def expected(case: str) -> dict:
+    return json.loads((GOLDENS / case / "expected.json").read_text(encoding="utf-8"))["experiments"]
+
+
+def test_a_study_is_experiments_of_folds():
+    study = Study(GOLDENS / "real_ranking_kcv3" / "study")
+    assert list(study) == ["exp00000", "exp00001"]
+    assert list(study["exp00001"]) == [1, 2, 3]
+    assert study["exp00001"].parameters == {"num-factors": "12"}
+    assert study["exp00001"][2].result.name == "out-2.txt"
+    assert "2 experiment(s), 3 fold(s)" in repr(study)
+
+
+def test_folds_go_by_all_digits_of_the_folder_and_other_folders_are_none(tmp_path):
+    folder = copied("ten_folds", tmp_path)
+    (folder / "data" / "split" / "cv_1_backup").mkdir()
+    experiment = Study(folder)["exp00000"]
+    assert list(experiment) == list(range(1, 12))
+    assert experiment[11].result.name == "out-11.txt"
+
+
+def test_a_fold_without_its_result_is_an_error_that_names_the_file(tmp_path):
+    folder = copied("ten_folds", tmp_path)
+    (folder / "exp00000" / "result" / "out-10.txt").unlink()
+    with pytest.raises(InputError, match=r"out-10.txt is missing; found: the split has a folder cv_10"):
+        Study(folder)
+
+
+def test_what_is_no_study_says_so(tmp_path):
+    with pytest.raises(InputError, match="is not a study folder"):
+        Study(tmp_path)
+    write(tmp_path / "conf" / "config.xml", "<librec-auto/>")
+    with pytest.raises(InputError, match="has no experiments"):
+        Study(tmp_path)
+    (tmp_path / "exp00000").mkdir()
+    with pytest.raises(InputError, match="has no folds"):
+        Study(tmp_path)
+
+
+def test_unknown_experiments_and_folds_are_errors_that_list_the_known():
+    study = Study(GOLDENS / "two_experiments" / "study")
+    with pytest.raises(InputError, match="experiments exp00000, exp00001"):
+        study["exp00009"]
+    with pytest.raises(InputError, match=r"folds \[1, 2\]"):
+        study["exp00000"][3]
+
+
+def test_varied_parameters_come_from_the_output_where_the_configuration_has_none(tmp_path):
+    folder = copied("real_ranking_kcv3", tmp_path)
+    shutil.rmtree(folder / "exp00001" / "conf")
+    assert Study(folder)["exp00001"].parameters == {"num-factors": "12"}
+
+
+def test_one_fold_gives_a_report_and_evaluate_gives_the_same():
+    fold = Study(GOLDENS / "two_experiments" / "study")["exp00000"][1]
+    value = expected("two_experiments")["exp00000"]["1"]["recommended"]["ndcg_binary@10"]["value"]
+    assert fold.evaluate("librec:ndcg_binary@10")["ndcg_binary@10"] == pytest.approx(value, rel=1e-9)
+    report = bridgeval.evaluate(fold, metrics="librec:ndcg_binary@10")
+    assert report["ndcg_binary@10"] == pytest.approx(value, rel=1e-9)
+    assert report.loader == "librec"
+
+
+def test_evaluate_takes_the_folder_of_a_study_with_one_fold_and_explains_itself_for_more():
+    single = GOLDENS / "feature_file_edges" / "study"
+    value = expected("feature_file_edges")["exp00000"]["1"]["recommended"]["precision@5"]["value"]
+    assert bridgeval.evaluate(str(single), metrics="librec:precision@5").values == {
+        "librec:precision@5": pytest.approx(value, rel=1e-9)
+    }
+    with pytest.raises(InputError, match=r"holds 4 experiments and folds.*Study\(path\)"):
+        bridgeval.evaluate(GOLDENS / "two_experiments" / "study", metrics="librec:precision@5")
+
+
+def test_two_files_are_read_when_the_loader_is_named():
+    files = GOLDENS / "malformed_open" / "files"
+    result, test = files / "good_result.txt", files / "good_test.txt"
+    report = bridgeval.evaluate(result, test, "librec:ndcg_binary@2", loader="librec")
+    assert report["librec:ndcg_binary@2"] == pytest.approx(0.5377157309218195, rel=1e-9)
+    assert bridgeval.evaluate(Fold(result=result, test=test), metrics="librec:ndcg_binary@2").values == report.values
+    with pytest.raises(LoaderError, match="librec reads paths"):
+        bridgeval.evaluate(result, {"1": ["10"]}, "librec:ndcg_binary@2", loader="librec")
+
+
+def test_history_and_baseline_of_two_files_may_be_paths(tmp_path):
+    result = write(tmp_path / "out-1.txt", "1,a,0.5", "1,b,0.4")
+    test, train = write(tmp_path / "test.txt", "1\tb\t4.0"), write(tmp_path / "train.txt", "1\tc\t4.0", "2\ta\t1.0")
+    original = write(tmp_path / "original.txt", "1,b,0.9", "1,a,0.8")
+    report = bridgeval.evaluate(
+        result,
+        test,
+        ["librec:GiniIndexEvaluator@2", "librec:average_overlap@2"],
+        loader="librec",
+        history=train,
+        baseline=original,
+    )
+    # Three items in training and test; shown once, once and never: shares 0, 1/2, 1/2.
+    gini = (-2 * 0 + 0 * 0.5 + 2 * 0.5) / 2
+    assert list(report.values.values()) == pytest.approx([gini, 0.5])
+
+
+def test_a_folder_that_is_no_study_is_not_recognised(tmp_path):
+    with pytest.raises(NoLoaderError):
+        bridgeval.evaluate(tmp_path, metrics="librec:precision@5")
+
+
+def test_only_what_metrics_need_is_read(tmp_path):
+    folder = copied("real_ranking_kcv3", tmp_path)
+    for name in ("data/split/cv_1/train.txt", "data/item-features.csv", "data/ratings.csv"):
+        (folder / name).write_text("not rows at all\n")
+    fold = Study(folder)["exp00000"][1]
+    assert fold.evaluate("librec:precision@10")["precision@10"] == pytest.approx(0.08888888888888893)
+    with pytest.raises(InputError, match=r"train.txt, line 1"):
+        fold.evaluate("librec:novelty@10")
+
+
+def test_context_given_by_the_caller_is_used_beside_the_files():
+    fold = Fold(*(GOLDENS / "malformed_open" / "files" / f"good_{kind}.txt" for kind in ("result", "test")))
+    report = fold.evaluate("librec:psp@2", item_features={"10": ["new"], "13": ["new"]})
+    # First places 10, 13 and 11, second ones 12, 14 and 12: one protected item for two users.
+    assert report["librec:psp@2"] == pytest.approx((0 + 0 - 1) / 3)
+
+
+def test_strict_refuses_predictions_that_do_not_fit_the_test_pairs(tmp_path):
+    study = Study(GOLDENS / "rating_misaligned" / "study", strict=True)
+    rating = {(name, number): replace(study[name][number], ranking=False) for name in study for number in study[name]}
+    for key in [("exp00000", 1), ("exp00001", 1)]:
+        assert rating[key].evaluate("librec:rmse")["rmse"] > 0
+    with pytest.raises(MisalignedError, match=r"0 prediction\(s\) for other pairs and 4 pair\(s\) without one"):
+        rating["exp00000", 2].evaluate("librec:rmse")
+    with pytest.raises(MisalignedError, match=r"2 prediction\(s\) for other pairs and 0 pair\(s\)"):
+        rating["exp00001", 2].evaluate("librec:rmse")
+
+
+def test_scores_out_of_order_warn_and_can_be_sorted():
+    folder = GOLDENS / "unsorted_results" / "study"
+    values = expected("unsorted_results")["exp00000"]["1"]
+    with pytest.warns(UserWarning, match="12 user"):
+        given = Study(folder)["exp00000"][1].evaluate("librec:rr@5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_score = Study(folder, order="score")["exp00000"][1].evaluate("librec:rr@5")
+    assert given["rr@5"] == pytest.approx(values["recommended"]["rr@5"]["value"])
+    assert by_score["rr@5"] == pytest.approx(values["recommended_order_by_score"]["rr@5"]["value"])
