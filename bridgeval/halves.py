@@ -74,10 +74,12 @@ class Whole:
 
     Attributes:
         numbers: name -> system -> number, of those that all systems have.
+        metrics: name -> the metric it is of.
         halves: None where there is nothing to take them from.
     """
 
     numbers: Mapping[str, Mapping[str, float]]
+    metrics: Mapping[str, Metric]
     halves: Halves | None
     how: Settings
 
