@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
-import numpy as np
-
 from bridgeval import spec
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import UserTable
@@ -19,7 +17,7 @@ from bridgeval.halves import Whole, halves_of, numbers_of
 from bridgeval.report import Report
 from bridgeval.report.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison, Settings
 from bridgeval.report.paired import corrected, friedman_tests, paired, untestable
-from bridgeval.report.panel import Panel, is_user_values, read_user_values
+from bridgeval.report.panel import Panel, is_mean_of_users, is_user_values, read_user_values
 from bridgeval.report.slices import slices_of
 from bridgeval.slices import members
 
@@ -98,7 +96,7 @@ def compare(
     }
     panel = Panel.of(tables)
     whole = _whole(systems, relevance, scored, pooled, how, evaluation)
-    known = {name: metric for one in scored.values() for name, metric in one.metrics.items()} | whole.metrics
+    known = {name: metric for one in scored.values() for name, metric in one.metrics.items()} | dict(whole.metrics)
     differences, means = paired(panel, chosen, known, how)
     if not differences and not whole.numbers:
         raise InputError(
@@ -169,19 +167,10 @@ def _scored_report(name: str, report: Report) -> _Scored:
             f"metrics {', '.join(report.metrics)}",
             "evaluate with per_user=True",
         )
-    pooled = frozenset(metric for metric in report.metrics if not _is_mean(report, metric))
+    pooled = frozenset(metric for metric in report.metrics if not is_mean_of_users(report, metric))
     nothing = report.population.shown_nothing
     note = f"{name} showed nothing to {nothing:,} user(s) that count; they score 0." if nothing else ""
     return _Scored(report.collected, report.metrics, pooled, (note,) if note else (), report)
-
-
-def _is_mean(report: Report, metric: str) -> bool:
-    """Whether the number reported is the mean of the per-user values; a median, or a pooled RMSE, is not."""
-    table, value = report.collected.get(metric), report.results[metric].value
-    if table is None or value is None:
-        return False
-    defined = table.values[~np.isnan(table.values)]
-    return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
 
 
 def _scored_file(name: str, path: str | os.PathLike[str]) -> _Scored:
