@@ -54,8 +54,9 @@ class Halves:
     def interval(self, observed: float, replicates: Floats, alpha: float) -> tuple[float, float, float]:
         """Low, high, and two-sided p against 0, from the spread of the halves and Student's t of groups - 1 degrees.
 
-        A half of the groups varies as much around the whole as the whole does around the truth. The middle of the
-        halves is not used: numbers such as coverage are lower in every half.
+        A half of the groups varies as much around the whole as the whole does around the truth; more, where the number
+        is not smooth in the users (coverage), so that the interval errs on the wide side. The middle of the halves is
+        not used: coverage is lower in every half.
         """
         half = self.groups // 2
         error = float(replicates.std(ddof=1)) * math.sqrt(half / (self.groups - half))

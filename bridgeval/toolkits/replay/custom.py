@@ -49,8 +49,13 @@ def list_function(function: Callable[..., Any], ks: Sequence[int]) -> ListFuncti
 
 
 def row_function(function: Callable[..., Any], columns: Sequence[str]) -> Callable[..., float]:
-    """A function of k and an enriched row: by name where all its parameters are columns, else in order."""
+    """A function of k and an enriched row: by name where all its parameters are columns, else in order.
+
+    RePlay's frames call the column `weight` that its methods call `weights`.
+    """
     parameters = list(inspect.signature(function).parameters.values())[1:]
+    if any(parameter.name == "weights" for parameter in parameters):
+        columns = ["weights" if name == "weight" else name for name in columns]
     names = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     if len(names) == len(parameters) and set(names) <= set(columns):
         places = [columns.index(name) for name in names]
