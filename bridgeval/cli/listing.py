@@ -95,9 +95,14 @@ def _list_convention(toolkit: str) -> None:
 
 def _explain(name: str) -> None:
     from bridgeval.data.needs import GIVEN_BY
+    from bridgeval.errors import BadParameterError
     from bridgeval.report.definitions import definition_of, parameters_of
 
-    metric = _made(name)
+    try:
+        metric = _made(name)
+    except (BadParameterError, TypeError):
+        _explain_class(name)
+        return
     definition = definition_of(metric)
     click.echo(f"{definition.name}  ({definition.family}; {definition.direction})\n")
     click.echo(definition.summary + "\n")
@@ -116,6 +121,21 @@ def _explain(name: str) -> None:
     _print_table(
         ["name", "value", "meaning"], [(f, repr(values[f]), said) for f, said in parameters_of(type(metric)).items()]
     )
+
+
+def _explain_class(name: str) -> None:
+    """What can be said of a metric that cannot be made without parameters."""
+    from bridgeval import plugins as installed_plugins
+    from bridgeval.report.definitions import direction_of, parameters_of, summary_of
+
+    known = {own.lower(): metric for own, metric in installed_plugins.installed().metrics.items()}
+    metric = known.get(name.partition("(")[0].partition("@")[0].lower())
+    if metric is None:
+        _made(name)
+        return
+    click.echo(f"{metric.name}  ({metric.family}; {direction_of(metric)})\n")
+    click.echo(f"{summary_of(metric)}\n\nparameters, of which some must be given:")
+    _print_table(["name", "meaning"], list(parameters_of(metric).items()))
 
 
 def _made(name: str) -> Metric:
