@@ -274,6 +274,29 @@ def test_a_number_without_per_user_values_gets_the_interval_that_its_users_would
     assert "random halves of 2,000 users in 100 groups" in str(found)
 
 
+def test_halves_are_the_same_whichever_form_the_lists_come_in(tmp_path):
+    def frame(lists):
+        rows = [(user, item, -place) for user, items in lists.items() for place, item in enumerate(items)]
+        return pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+
+    for name, lists in (("weak", WEAK), ("strong", STRONG), ("truth", TRUTH)):
+        frame(lists).assign(score=lambda f, n=name: 1.0 if n == "truth" else f["score"]).to_parquet(
+            tmp_path / f"{name}.pq"
+        )
+    ways = [
+        ({"weak": WEAK, "strong": STRONG}, TRUTH),
+        ({"weak": frame(WEAK), "strong": frame(STRONG)}, TRUTH),
+        ({name: str(tmp_path / f"{name}.pq") for name in ("weak", "strong")}, str(tmp_path / "truth.pq")),
+    ]
+    found = [
+        compare(systems, truth, PooledHits(), batch_size=size, **QUICK) for systems, truth in ways for size in (None, 7)
+    ]
+    assert {len(one.differences) for one in found} == {2}
+    for one in found[1:]:
+        assert one.differences[0].low == pytest.approx(found[0].differences[0].low, abs=1e-12)
+        assert one.differences[0].p == pytest.approx(found[0].differences[0].p, rel=1e-9)
+
+
 def test_a_median_is_compared_by_halves_and_not_by_the_mean_of_its_users():
     found = compare({"weak": WEAK, "strong": STRONG}, TRUTH, 'nDCG(over="median")@10', **QUICK)
     row = found.differences[0]

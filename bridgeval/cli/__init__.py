@@ -36,6 +36,7 @@ COMMANDS = {
     "evaluate": "bridgeval.cli.evaluate:evaluate",
     "compare": "bridgeval.cli.compare:compare",
     "check": "bridgeval.cli.check:check",
+    "explain": "bridgeval.cli.explain:explain",
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",

@@ -89,20 +89,15 @@ def _list_convention(toolkit: str) -> None:
             f"there is no convention {toolkit!r}", hint=f"the conventions are {', '.join(sorted(known.conventions))}"
         )
     table = known.conventions[toolkit]
-    rows = []
-    for own in table.metrics:
-        metric = _made(f"{toolkit}:{own}")
-        rows.append((f"{toolkit}:{own}", _native(metric) if metric is not None else "see `bridgeval metrics`"))
     click.echo(table.description)
-    _print_table(["name", "is natively"], rows)
+    _print_table(["name", "is natively"], [(f"{toolkit}:{own}", _native(f"{toolkit}:{own}")) for own in table.metrics])
 
 
 def _explain(name: str) -> None:
     from bridgeval.data.needs import GIVEN_BY
     from bridgeval.report.definitions import definition_of, parameters_of
 
-    metric = _made(name, must=True)
-    assert metric is not None
+    metric = _made(name)
     definition = definition_of(metric)
     click.echo(f"{definition.name}  ({definition.family}; {definition.direction})\n")
     click.echo(definition.summary + "\n")
@@ -123,27 +118,30 @@ def _explain(name: str) -> None:
     )
 
 
-def _made(name: str, must: bool = False) -> Metric | None:
+def _made(name: str) -> Metric:
     """A metric by name, with a cutoff of 10 where it wants one and none was given."""
     from bridgeval import spec
     from bridgeval.errors import BadParameterError, SpecError
 
-    for text in (name, f"{name}@10"):
+    try:
+        return spec.parse(name)[0]
+    except (BadParameterError, TypeError) as error:
         try:
-            return spec.parse(text)[0]
-        except BadParameterError as error:
-            if "needs a cutoff" not in error.wrong and must:
-                raise
-        except SpecError:
-            if must:
-                raise
-    return None
+            return spec.parse(f"{name}@10")[0]
+        except (SpecError, TypeError):
+            raise error from None
 
 
-def _native(metric: Metric) -> str:
+def _native(name: str) -> str:
+    """What a toolkit's metric is natively; some have parameters that must be given first."""
     from dataclasses import replace
 
-    return str(replace(metric, label=None))
+    from bridgeval.errors import BridgevalError
+
+    try:
+        return str(replace(_made(name), label=None))
+    except (BridgevalError, TypeError) as error:
+        return str(error)
 
 
 def _arrow(metric: type[Metric]) -> str:

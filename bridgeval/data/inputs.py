@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids, distinct, encode
-from bridgeval.data.needs import Needs
+from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.pairs import PairTable
-from bridgeval.data.rows import Rows, has_scores, rows_of
+from bridgeval.data.ranking import Ranking
+from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
@@ -26,6 +27,7 @@ class Inputs:
     Attributes:
         history: training interactions.
         baseline: another system's lists.
+        baselines: the lists of several other systems, by name.
         prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
         users: who counts under users="given".
         more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
@@ -41,6 +43,7 @@ class Inputs:
     user_groups: Table | None = None
     item_features: Table | None = None
     users: Ids | None = None
+    baselines: Mapping[str, Rows] = field(default_factory=dict)
     more_users: tuple[Ids, ...] = ()
     more_items: tuple[Ids, ...] = ()
 
@@ -59,23 +62,26 @@ class Inputs:
         item_features: Any = None,
         users: Any = None,
     ) -> Inputs:
-        """Reads each argument in whatever form it has."""
+        """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
+        several = _by_name(baseline)
         return Inputs(
             rows_of(recommendations, "recommendations", columns),
             rows_of(relevance, "relevance", columns),
             None if history is None else rows_of(history, "history", columns),
-            None if baseline is None else rows_of(baseline, "baseline", columns),
+            None if baseline is None or several else rows_of(baseline, "baseline", columns),
             None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
             None if catalogue is None else ids_of(catalogue, "item catalogue"),
             None if item_groups is None else groups_of(item_groups, "item"),
             None if user_groups is None else groups_of(user_groups, "user"),
             None if item_features is None else features_of(item_features),
             None if users is None else ids_of(users, "users"),
+            {name: rows_of(frame, "baseline", columns) for name, frame in several.items()},
         )
 
     @property
     def offers(self) -> frozenset[str]:
-        return offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        offers = offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        return offers | {"category"} if "category" in self.recommendations.columns else offers
 
     @cached_property
     def context(self) -> Context:
@@ -108,15 +114,23 @@ class Inputs:
         if needs.reads("prev_score") and self.prev_scores is not None:
             best = highest_first(self.prev_scores)
             shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
+        for name, column, ranks in self.ranked_baselines(slates.users, needs):
+            shown = shown.with_columns(**{column: _values(slates, shown, ranks, "rank")})
+            columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(ranks))
         if needs.reads("baseline_rank") and self.baseline is not None:
-            ranks = ranks_of(slates.users, self.baseline)
-            shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
-            columns["in_baseline"] = _member(slates.users, _users(self.baseline))
             columns["baseline_count"] = _distinct_items(slates, self.baseline)
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
         had = None if history is None else _history_lists(slates, history)
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns, had)
+
+    def ranked_baselines(self, users: Ids, needs: Needs) -> Iterator[tuple[str, str, Rows]]:
+        """The baselines that are needed: name, pair column, and rows with the place of each item."""
+        plain = {("", Ranking())} if needs.reads("baseline_rank") else set()
+        for name, policy in sorted(needs.baselines | plain, key=str):
+            baseline = self.baselines.get(name) if name else self.baseline
+            if baseline is not None:
+                yield name, baseline_column(name, policy), ranks_of(users, baseline, policy)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -149,8 +163,15 @@ ANSWERS = {
 def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
     offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    offers |= {baseline_column(name) for name in given.get("baselines") or _by_name(given.get("baseline"))}
     offers.add("all users")
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
+
+
+def _by_name(baseline: Any) -> Mapping[str, Any]:
+    """Several baselines by name; none where it is a single one."""
+    several = isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values()))
+    return baseline if several else {}
 
 
 def _users(rows: Rows) -> Ids:
@@ -197,17 +218,35 @@ def _history_lists(slates: Slates, history: Rows) -> Lists:
     return lists_of(owners, len(slates), items, {})
 
 
-def ranks_of(users: Ids, rows: Rows) -> Rows:
-    """Rows with the place of each item in its user's list, best first, by the native ranking."""
+def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
+    """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
     positions = rows.owners.positions_in(users)
-    kept = np.flatnonzero(positions >= 0)
+    is_kept = positions >= 0
+    if "score" in rows.columns and policy.masked == "drop":
+        is_kept &= rows.columns["score"] != -np.inf
+    kept = np.flatnonzero(is_kept)
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
     lists = lists_of(positions[kept].astype(np.int32), len(users), item_codes[kept], columns, rows.ranked)
-    owner = lists.row_users
-    order = np.arange(len(owner))
-    if not lists.ranked:
-        order = np.lexsort((-lists.items, -lists.columns["score"], owner))
-    rank = np.arange(len(owner)) - lists.offsets[owner] + 1.0
+    as_given = lists.ranked or policy.order == "given"
+    order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
+    if policy.duplicates == "best":
+        order = order[_first_of_pair(lists.row_users[order], lists.items[order])]
+    owner = lists.row_users[order]
+    rank = np.arange(len(order)) - np.searchsorted(owner, owner) + 1.0
     kept = lists.columns["row"][order].astype(np.int64)
     return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})
+
+
+def _best_first(lists: Lists, policy: Ranking) -> npt.NDArray[np.int64]:
+    """The order of rows by user, score descending and the policy's ties."""
+    falling = (-lists.columns["score"], lists.row_users)
+    if policy.ties == "given":
+        return np.lexsort(falling)
+    return np.lexsort((-lists.items if policy.ties == "item_descending" else lists.items, *falling))
+
+
+def _first_of_pair(users: npt.NDArray[np.int64], items: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Positions of the first row of each (user, item), ascending."""
+    keys = users * (int(items.max(initial=0)) + 1) + items
+    return np.sort(np.unique(keys, return_index=True)[1])

@@ -11,7 +11,7 @@ import numpy as np
 
 from bridgeval.data.candidates import Candidates
 from bridgeval.data.ids import Ids, encode
-from bridgeval.data.inputs import Inputs, highest_first, ranks_of
+from bridgeval.data.inputs import Inputs, highest_first
 from bridgeval.data.matrix import PairColumn
 from bridgeval.data.needs import Needs
 from bridgeval.data.pairs import PairTable, Positions
@@ -184,14 +184,13 @@ class ScoredInputs:
         pairs = {}
         if history is not None and (scores.mask_history or needs.reads("seen")):
             pairs["seen"] = PairColumn(PairTable.of(users, items, history), None)
-        for name, table, column in (
-            ("prev_score", self._previous if needs.reads("prev_score") else None, "score"),
-            ("baseline_rank", self._baseline_ranks(users) if needs.reads("baseline_rank") else None, "rank"),
-        ):
-            if table is not None:
-                pairs[name] = PairColumn(PairTable.of(users, items, table), table.columns[column])
+        if needs.reads("prev_score") and self.inputs.prev_scores is not None:
+            best = highest_first(self.inputs.prev_scores)
+            pairs["prev_score"] = PairColumn(PairTable.of(users, items, best), best.columns["score"])
+        for _, column, ranks in self.inputs.ranked_baselines(users, needs):
+            pairs[column] = PairColumn(PairTable.of(users, items, ranks), ranks.columns["rank"])
         seen = pairs["seen"].pairs if "seen" in pairs and scores.mask_history else None
-        beside = {name: column for name, column in pairs.items() if needs.reads(name)}
+        beside = {name: column for name, column in pairs.items() if name != "seen" or needs.reads("seen")}
         common = Beside(users, items, rows, seen, beside)
         if scores.per_user is not None:
             return CandidateRows(scores, common, scores.per_user)
@@ -199,10 +198,3 @@ class ScoredInputs:
         if scores.candidates is not None:
             return CandidateRows(scores, common, scores.candidates, codes)
         return SparseRows(scores, common, codes) if scores.is_sparse else DenseRows(scores, common, codes)
-
-    @property
-    def _previous(self) -> Rows | None:
-        return None if self.inputs.prev_scores is None else highest_first(self.inputs.prev_scores)
-
-    def _baseline_ranks(self, users: Ids) -> Rows | None:
-        return None if self.inputs.baseline is None else ranks_of(users, self.inputs.baseline)

@@ -312,7 +312,8 @@ class HitCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[HitPlaces(self.ranking, self.relevance, self.ranking.duplicates == "all")].count(self.k)
+        new = self.ranking.duplicates == "all" and blocks.batch.shown.repeated > 0
+        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)
 
 
 @dataclass(frozen=True)

@@ -205,3 +205,18 @@ def test_ctrl_c_ends_cleanly(folder: Path) -> None:
         assert process.stderr is not None
         told = process.stderr.read()
     assert (process.returncode, told.strip()) == (130, "error: interrupted")
+
+
+def test_explain_says_why_two_numbers_differ(run):
+    done = run("explain", "recs.csv", "truth.csv", "rectools:NDCG@3", "ranx:ndcg@3")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("rectools:NDCG@3")
+    assert 'ideal: "k" -> "reachable"' in done.stdout
+
+
+def test_explain_refuses_two_different_metrics(run):
+    done = run("explain", "recs.csv", "truth.csv", "nDCG@3", "MAP@3")
+    assert done.returncode == 2
+    assert "different metrics" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -26,6 +26,7 @@ DATA = Path(__file__).parent / "data"
 # and `comparisons(path, document) -> Iterator[Comparison]`.
 READERS = {
     "warprec": "tests.golden.warprec",
+    "warprec-statistics": "tests.golden.warprec_stats",
     "replay": "tests.golden.replay",
     "librec": "tests.golden.librec",
 }

@@ -100,7 +100,7 @@ def _answers(fold: Fold, questions: Sequence[Question]) -> Iterator[Comparison]:
 
 def _users(where: str, expected: Iterable[tuple[str, Any]], report: Report, metric: str) -> Iterator[Comparison]:
     pairs = list(expected)
-    values = dict(report.per_user(metric).itertuples(index=False)) if pairs else {}
+    values = dict(report.per_user(metric)[["user", "value"]].itertuples(index=False)) if pairs else {}
     for user, value in pairs:
         yield Comparison(f"{where} user {user}", number(value), values.get(str(user)))
 

@@ -1,7 +1,7 @@
 """Reads WarpRec's significance tables: the paired tests' statistics, raw p, and verdicts.
 
-WarpRec's Kruskal-Wallis and Mann-Whitney tables ignore that users are paired; bridgeval refuses these tests, so there is
-nothing to compare. Its Holm and FDR verdicts are taken row by row, without the step-down and the step-up that make them
+WarpRec's Kruskal-Wallis and Mann-Whitney tables ignore that users are paired; bridgeval refuses these tests, so there
+is nothing to compare. Its Holm and FDR verdicts are taken row by row, without the step-down and step-up that make them
 Holm's and Benjamini and Hochberg's: here its verdicts are stepped first, and then they are ours.
 """
 
