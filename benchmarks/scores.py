@@ -44,16 +44,14 @@ def world(users: int, items: int) -> tuple[torch.Tensor, dict, dict]:
 def asked(which: str) -> list[str]:
     if which == "six":
         return [f"{name}@{CUTOFFS}" for name in SIX]
-    known = plugins.installed().metrics
+    native = plugins.installed().metrics
     names = []
-    for name, metric in known.items():
-        cutoff = "k" in getattr(metric, "__dataclass_fields__", {})
-        try:
-            parsed = f"{name}@{CUTOFFS}" if cutoff else name
-            bridgeval.parse(parsed)
-        except bridgeval.errors.SpecError:
-            continue
-        names.append(parsed)
+    for name in plugins.installed().conventions["warprec"].metrics:
+        if name in native and name not in ("EucDistance", "Hypervolume"):
+            cutoff = "k" in native[name].__dataclass_fields__
+            names.append(f"{name}@{CUTOFFS}" if cutoff else name)
+    parts = 'metrics=["Precision", "nDCG"]'
+    names += [f"EucDistance({parts}, utopia=[1.0, 1.0])@{CUTOFFS}", f"Hypervolume({parts}, nadir=[0.0, 0.0])@{CUTOFFS}"]
     return names
 
 
