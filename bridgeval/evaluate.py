@@ -104,8 +104,7 @@ def evaluate(
         states = source.run(plan, Execution(_device(device), _checked(batch_size), advance, bytes_of(memory)))
     if group is not None:
         states = merged_over_ranks(plan, states, group)
-    label = getattr(source, "label", "")
-    return report_of(asked, plan.compute(states), loader=chosen.name, label=label)
+    return report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
 
 
 def _device(device: str | torch.device) -> torch.device:

@@ -37,6 +37,11 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
+def opened(value: Any) -> Any:
+    """The table behind a path; anything else as it is."""
+    return table_at(os.fspath(value)) if is_path(value) else value
+
+
 def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
     """The table in a file, in the files of a glob, or in a folder of Parquet files.
 

@@ -21,6 +21,11 @@ class Source(Protocol):
         """Names of pair columns, context and populations that metrics may need; told without reading data."""
         ...
 
+    @property
+    def label(self) -> str:
+        """How every number has to be marked, e.g. "sampled n=99"; mostly not at all."""
+        ...
+
     def run(self, plan: Plan, how: Execution) -> States:
         """Folds the plan over all users."""
         ...
@@ -57,6 +62,7 @@ class DeferredSource:
 
     offers: frozenset[str]
     open: Callable[[], Source]
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         return self.open().run(plan, how)

@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from bridgeval.data.columns import USER, Role, columns_for
+from bridgeval.data.files import opened
 from bridgeval.data.rows import Rows, is_spark_frame, rows_of
 from bridgeval.data.tables import ids_of
 from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
 from bridgeval.spark.arrays import exploded
 from bridgeval.spark.task import TAG_BITS, TAGS
-from bridgeval.toolkits.frames.loader import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 
 from bridgeval.data.context import Context
+from bridgeval.data.files import opened
 from bridgeval.data.inputs import ANSWERS, Inputs
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows, is_spark_frame, rows_of
@@ -24,7 +25,6 @@ from bridgeval.spark.frames import Tagged, tagged, tagged_users, united
 from bridgeval.spark.partitioning import ADAPTIVE_CACHE, by_user, settings
 from bridgeval.spark.per_user import KeptValues
 from bridgeval.spark.task import Task
-from bridgeval.toolkits.frames.loader import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +46,7 @@ class SparkSource:
     session: SparkSession
     frames: Mapping[str, Tagged]
     tables: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
     @staticmethod
     def of(

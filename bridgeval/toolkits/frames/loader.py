@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridgeval.data.datasets import dataset_at, memory_of
-from bridgeval.data.files import is_path, schema_at, table_at
+from bridgeval.data.files import is_path, opened, schema_at
 from bridgeval.data.inputs import offers_of
 from bridgeval.data.rows import is_frame
 from bridgeval.engine.plan import Execution, Plan, States
@@ -41,6 +41,7 @@ class FileSource:
 
     at_once: DeferredSource
     streamed: StreamedSource
+    label: str = ""
 
     @property
     def offers(self) -> frozenset[str]:
@@ -50,11 +51,6 @@ class FileSource:
         # Users that only the history, the baseline or a list names belong to no chunk.
         fits = self.streamed.size <= how.memory or bool(plan.needs.users)
         return self.at_once.run(plan, how) if fits else self.streamed.run(plan, how)
-
-
-def opened(value: Any) -> Any:
-    """The table behind a path; anything else as it is."""
-    return table_at(os.fspath(value)) if is_path(value) else value
 
 
 def _held(recommendations: Any, relevance: Any, extras: Mapping[str, Any]) -> DeferredSource:

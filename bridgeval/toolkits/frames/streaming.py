@@ -38,6 +38,7 @@ class StreamedSource:
     given: Mapping[str, Any] = field(default_factory=dict)
     offers: frozenset[str] = frozenset()
     size: int = 0
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         rows = max(1, min(ROWS_PER_PIECE, how.memory // BYTES_PER_ROW // 4))

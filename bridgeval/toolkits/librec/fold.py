@@ -107,6 +107,7 @@ class FoldSource:
 
     fold: Fold
     given: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
     @property
     def offers(self) -> frozenset[str]:

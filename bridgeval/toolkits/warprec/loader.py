@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.data.files import is_path
+from bridgeval.data.files import is_path, opened
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.scores import ScoredInputs, Scores
 from bridgeval.engine.source import LocalSource
-from bridgeval.toolkits.frames.loader import opened
 from bridgeval.toolkits.warprec.files import Recommendations, read_recommendations, read_split
 
 
