@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
     from bridgeval.compare import compare
     from bridgeval.convention import Convention, entry
+    from bridgeval.data.candidates import Candidates, sample_candidates
+    from bridgeval.data.scores import Scores
     from bridgeval.engine.bases import ListMetric, RowMetric, Slate
     from bridgeval.engine.blocks import Block, Blocks
     from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
@@ -37,6 +39,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
+    "Candidates": "bridgeval.data.candidates",
     "Convention": "bridgeval.convention",
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
@@ -46,6 +49,7 @@ _HOMES = {
     "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
+    "Scores": "bridgeval.data.scores",
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
@@ -59,6 +63,7 @@ _HOMES = {
     "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
+    "sample_candidates": "bridgeval.data.candidates",
     "sliced": "bridgeval.slices",
     "testing": "",
 }
@@ -66,6 +71,7 @@ _HOMES = {
 __all__ = [
     "Block",
     "Blocks",
+    "Candidates",
     "Convention",
     "Inspection",
     "ListMetric",
@@ -75,6 +81,7 @@ __all__ = [
     "Reports",
     "Result",
     "RowMetric",
+    "Scores",
     "Slate",
     "TopKMetric",
     "UserMetric",
@@ -88,6 +95,7 @@ __all__ = [
     "inspect",
     "metrics",
     "parse",
+    "sample_candidates",
     "sliced",
     "testing",
 ]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
-
-import numpy as np
 
 from bridgeval import spec
 from bridgeval.engine.metric import Metric
@@ -19,7 +17,7 @@ from bridgeval.halves import Whole, halves_of, numbers_of
 from bridgeval.report import Report
 from bridgeval.report.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison, Settings
 from bridgeval.report.paired import corrected, friedman_tests, paired, untestable
-from bridgeval.report.panel import Panel, is_user_values, read_user_values
+from bridgeval.report.panel import Panel, is_mean_of_users, is_user_values, read_user_values
 from bridgeval.report.slices import slices_of
 from bridgeval.slices import members
 
@@ -81,6 +79,8 @@ def compare(
     >>> round(row.difference, 4), row.wins, row.ties, row.losses, row.p_permutation
     (0.4167, 5, 1, 0, 0.0625)
     """
+    if pairs not in ("baseline", "all"):
+        raise BadParameterError(f"there is no pairs={pairs!r}", hint="choose 'baseline' or 'all'")
     how = _settings(test, correction, family, alpha, power, resamples, halves, seed)
     if len(systems) < 2:
         raise InputError("a comparison needs two systems", f"{list(systems)}", "give e.g. {'a': recs_a, 'b': recs_b}")
@@ -89,18 +89,23 @@ def compare(
     ordered = [first, *(name for name in names if name != first)]
     chosen = list(combinations(ordered, 2)) if pairs == "all" else [(first, name) for name in ordered[1:]]
     scored = {name: _scored(name, value, relevance, metrics, evaluation) for name, value in systems.items()}
-    known = {name: metric for one in scored.values() for name, metric in one.metrics.items()}
-    panel = Panel.of({name: one.tables for name, one in scored.items()})
+    pooled = {metric for one in scored.values() for metric in one.pooled}
+    tables = {
+        name: {metric: table for metric, table in one.tables.items() if metric not in pooled}
+        for name, one in scored.items()
+    }
+    panel = Panel.of(tables)
+    whole = _whole(systems, relevance, scored, pooled, how, evaluation)
+    known = {name: metric for one in scored.values() for name, metric in one.metrics.items()} | dict(whole.metrics)
     differences, means = paired(panel, chosen, known, how)
-    whole = _whole(systems, relevance, scored, how, evaluation)
     if not differences and not whole.numbers:
         raise InputError(
             "the systems have no metric in common",
-            "; ".join(f"{name}: {', '.join([*one.tables, *one.numbers])}" for name, one in scored.items()),
+            "; ".join(f"{name}: {', '.join(one.names)}" for name, one in scored.items()),
             "evaluate them with the same metrics",
         )
     notes = [note for one in scored.values() for note in one.notes]
-    notes += [*panel.notes(), *untestable(differences), *whole.notes]
+    notes += [*_left_out(scored), *panel.notes(), *untestable(differences), *whole.notes]
     return Comparison(
         tuple(names),
         tuple(corrected([*differences, *whole.differences(chosen, known)], how)),
@@ -118,21 +123,27 @@ class _Scored:
     """What is known of one system.
 
     Attributes:
-        tables: metric -> per-user values whose mean is the system's number.
-        numbers: metric -> the number, where it is no mean over users.
+        tables: metric -> per-user values.
         metrics: metric -> what it is, as far as that is known.
+        pooled: metrics whose number is not the mean of per-user values.
+        report: None for a system that was read from a file.
     """
 
     tables: Mapping[str, UserTable]
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    metrics: Mapping[str, Metric]
+    pooled: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     report: Report | None = None
 
     @property
-    def whole(self) -> list[Metric]:
-        """The metrics behind `numbers`."""
-        return [metric for name, metric in self.metrics.items() if name not in self.tables]
+    def names(self) -> list[str]:
+        return list(dict.fromkeys([*self.tables, *self.metrics]))
+
+    def numbers(self, metric: str) -> dict[str, float]:
+        """The number of a metric, or its named parts; none where only per-user values are known."""
+        if self.report is None or metric not in self.report.results:
+            return {}
+        return numbers_of({self.metrics[metric]: self.report.results[metric]})
 
 
 def _scored(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapping[str, Any]) -> _Scored:
@@ -150,30 +161,16 @@ def _scored(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Map
 
 
 def _scored_report(name: str, report: Report) -> _Scored:
-    tables = {metric: table for metric, table in report.collected.items() if _is_mean(report, metric, table)}
     if not report.collected and any(metric.per_user() is not None for metric in report.metrics.values()):
         raise InputError(
             f"the report of system {name!r} has no per-user values, so that users cannot be paired",
             f"metrics {', '.join(report.metrics)}",
             "evaluate with per_user=True",
         )
-    numbers: dict[str, float] = {}
-    metrics = dict(report.metrics)
-    for metric, what in report.metrics.items():
-        if metric not in tables:
-            own = numbers_of({what: report.results[metric]})
-            numbers |= own
-            metrics |= dict.fromkeys(own, what)
+    pooled = frozenset(metric for metric in report.metrics if not is_mean_of_users(report, metric))
     nothing = report.population.shown_nothing
     note = f"{name} showed nothing to {nothing:,} user(s) that count; they score 0." if nothing else ""
-    return _Scored(tables, numbers, metrics, (note,) if note else (), report)
-
-
-def _is_mean(report: Report, metric: str, table: UserTable) -> bool:
-    """Whether the number reported is the mean of the per-user values; a median, or a pooled RMSE, is not."""
-    defined = table.values[~np.isnan(table.values)]
-    value = report.results[metric].value
-    return value is not None and (not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12)))
+    return _Scored(report.collected, report.metrics, pooled, (note,) if note else (), report)
 
 
 def _scored_file(name: str, path: str | os.PathLike[str]) -> _Scored:
@@ -191,23 +188,36 @@ def _scored_file(name: str, path: str | os.PathLike[str]) -> _Scored:
             continue
     unknown = [metric for metric in tables if metric not in metrics]
     note = f"{', '.join(unknown)} in {os.fspath(path)!r} is not known here; higher is taken as better."
-    return _Scored(tables, {}, metrics, (note,) if unknown else ())
+    return _Scored(tables, metrics, notes=(note,) if unknown else ())
 
 
 def _whole(
     systems: Mapping[str, Any],
     relevance: Any,
     scored: Mapping[str, _Scored],
+    pooled: Collection[str],
     how: Settings,
     evaluation: Mapping[str, Any],
 ) -> Whole:
-    """The numbers that all systems have, and their halves where the lists are here."""
+    """The pooled numbers that all systems have, and their halves where the lists are here."""
     first = next(iter(scored.values()))
-    shared = [name for name in first.numbers if all(name in one.numbers for one in scored.values())]
-    numbers = {name: {system: one.numbers[name] for system, one in scored.items()} for name in shared}
+    metrics: dict[str, Metric] = {}
+    numbers: dict[str, dict[str, float]] = {}
+    for metric in first.metrics:
+        found = {system: one.numbers(metric) for system, one in scored.items() if metric in pooled}
+        for name in first.numbers(metric) if found else ():
+            if all(name in own for own in found.values()):
+                numbers[name] = {system: own[name] for system, own in found.items()}
+                metrics[name] = first.metrics[metric]
     lists = not any(isinstance(value, Report) or is_user_values(value) for value in systems.values())
-    halves = halves_of(systems, relevance, first.whole, how, evaluation) if shared and lists else None
-    return Whole(numbers, halves, how)
+    halves = halves_of(systems, relevance, list(metrics.values()), how, evaluation) if numbers and lists else None
+    return Whole(numbers, metrics, halves, how)
+
+
+def _left_out(scored: Mapping[str, _Scored]) -> list[str]:
+    everything = dict.fromkeys(name for one in scored.values() for name in one.names)
+    missing = [name for name in everything if not all(name in one.names for one in scored.values())]
+    return [f"{', '.join(missing)}: not in every system, left out."] if missing else []
 
 
 def _baseline(baseline: str | None, names: Sequence[str]) -> str:

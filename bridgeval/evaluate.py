@@ -53,7 +53,7 @@ def evaluate(
 
     Args:
         recommendations: a frame (pandas, polars, Arrow, anything with `__arrow_c_stream__`), a path of Parquet, CSV or
-            TSV files, or a mapping user -> items, (item, score) pairs or {item: score}.
+            TSV files, a mapping user -> items, (item, score) pairs or {item: score}, or `Scores`.
         relevance: the same, with gains in place of scores; without gains every row counts 1. None where the
             recommendations bring it along, as a fold of a study does.
         metrics: names such as "nDCG@5,10" or "replay:NDCG@10", or metric objects.
@@ -111,7 +111,7 @@ def evaluate(
         states = source.run(plan, how)
     if group is not None:
         states = merged_over_ranks(plan, states, group)
-    return report_of(asked, plan.compute(states), loader=chosen.name)
+    return report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
 
 
 def _device(device: str | torch.device) -> torch.device:

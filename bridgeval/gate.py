@@ -26,7 +26,7 @@ from bridgeval.evaluate import evaluate
 from bridgeval.report import Report
 from bridgeval.report import statistics as st
 from bridgeval.report.exports import written
-from bridgeval.report.panel import Panel, is_user_values, read_user_values, write_user_values
+from bridgeval.report.panel import Panel, is_mean_of_users, is_user_values, read_user_values, write_user_values
 from bridgeval.report.wide import number
 
 
@@ -194,6 +194,12 @@ def check(
             f"there are no per-user values of {', '.join(missing)} to pair",
             f"the baseline has {', '.join(old)}; now there are {', '.join(report.collected)}",
             "evaluate both with these metrics and per_user=True",
+        )
+    pooled = [name for name in names if not is_mean_of_users(report, name)]
+    if pooled:
+        raise InputError(
+            f"{', '.join(pooled)} is not a mean over users, so that pairs of users cannot test it",
+            hint='choose a metric that is; a rating error is with average="users"',
         )
     panel = Panel.of({"baseline": {n: old[n] for n in names}, "now": {n: report.collected[n] for n in names}})
     checks = tuple(_checked(panel, limit, report.metrics[limit.metric], alpha) for limit in limits)

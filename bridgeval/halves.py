@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy import stats
 
 from bridgeval import plugins
-from bridgeval.data.ids import encode
+from bridgeval.data.batch import batches
+from bridgeval.data.ids import Ids
+from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
+from bridgeval.engine.blocks import Blocks, Lookup
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.plan import Execution, Plan, States, fold, merge_all
+from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Floats
 from bridgeval.engine.summary import Result
+from bridgeval.errors import BridgevalError
 from bridgeval.report.comparison import Difference, Mean, Settings
 from bridgeval.report.paired import higher_is_better
 from bridgeval.report.panel import Pairs
@@ -49,12 +54,15 @@ class Halves:
     def interval(self, observed: float, replicates: Floats, alpha: float) -> tuple[float, float, float]:
         """Low, high, and two-sided p against 0, from the spread of the halves and Student's t of groups - 1 degrees.
 
-        A half of the groups varies as much around the whole as the whole does around the truth. The middle of the
-        halves is not used: numbers such as coverage are lower in every half.
+        A half of the groups varies as much around the whole as the whole does around the truth; more, where the number
+        is not smooth in the users (coverage), so that the interval errs on the wide side. The middle of the halves is
+        not used: coverage is lower in every half.
         """
         half = self.groups // 2
         error = float(replicates.std(ddof=1)) * math.sqrt(half / (self.groups - half))
-        if not error > 0:
+        if math.isnan(error):
+            return math.nan, math.nan, math.nan
+        if error == 0:
             return observed, observed, math.nan
         reach = stats.t.ppf(1 - alpha / 2, self.groups - 1) * error
         return observed - reach, observed + reach, float(2 * stats.t.sf(abs(observed) / error, self.groups - 1))
@@ -66,10 +74,12 @@ class Whole:
 
     Attributes:
         numbers: name -> system -> number, of those that all systems have.
+        metrics: name -> the metric it is of.
         halves: None where there is nothing to take them from.
     """
 
     numbers: Mapping[str, Mapping[str, float]]
+    metrics: Mapping[str, Metric]
     halves: Halves | None
     how: Settings
 
@@ -122,51 +132,110 @@ def halves_of(
     how: Settings,
     evaluation: Mapping[str, Any],
 ) -> Halves | None:
-    """Evaluates metrics on random halves of the users; None where the lists are not in this process."""
+    """Evaluates metrics on random halves of the users; None where users are too few or cannot be dealt."""
     plan = Plan.of(metrics)
-    loaded = {name: _chunks(value, relevance, plan, evaluation) for name, value in systems.items()}
-    if any(chunks is None for chunks in loaded.values()):
+    try:
+        dealt = {name: _dealt(value, relevance, plan, how.seed, evaluation) for name, value in systems.items()}
+    except NotDealtError:
         return None
-    found = {name: chunks for name, chunks in loaded.items() if chunks is not None}
-    columns = [slates.users for slates_list, _ in found.values() for slates in slates_list]
-    users, codes = encode(columns, "user ids of the systems")
+    groups = sorted({group for state in dealt.values() for group in state.states})
+    if len(groups) < 2:
+        return None
     rng = np.random.default_rng(how.seed)
-    groups = min(GROUPS, len(users))
-    if groups < 2:
-        return None
-    group_of = rng.permutation(len(users)) % groups
-    chosen = [rng.permutation(groups)[: groups // 2] for _ in range(how.halves)]
-    code = iter(codes)
+    chosen = [rng.permutation(groups)[: len(groups) // 2] for _ in range(how.halves)]
     values = {}
-    for name, (slates_list, context) in found.items():
-        dealt: list[States] = [plan.start() for _ in range(groups)]
-        for slates in slates_list:
-            own = group_of[next(code)]
-            for group in range(groups):
-                part = _taken(slates, np.flatnonzero(own == group))
-                states = fold(plan, [part], context, Execution(torch.device("cpu")))
-                dealt[group] = plan.merge(dealt[group], states)
-        results = [plan.compute(merge_all(plan, [dealt[group] for group in half])) for half in chosen]
-        values[name] = _numbers(results)
-    return Halves(values, len(users), groups)
+    for name, state in dealt.items():
+        halves = [[state.states[group] for group in half if group in state.states] for half in chosen]
+        values[name] = _numbers([plan.compute(merge_all(plan, half)) for half in halves])
+    return Halves(values, max(state.users for state in dealt.values()), len(groups))
 
 
-def _chunks(value: Any, relevance: Any, plan: Plan, evaluation: Mapping[str, Any]) -> tuple[list[Slates], Any] | None:
-    """The Slates of a system and their context; None where they cannot be had here."""
+class NotDealtError(BridgevalError):
+    """Users of this source cannot be taken apart."""
+
+
+@dataclass(frozen=True)
+class DealtState:
+    """The states of a plan for each group of users.
+
+    Attributes:
+        states: group -> states.
+        users: in all groups.
+    """
+
+    states: Mapping[int, States] = field(default_factory=dict)
+    users: int = 0
+
+    def merge(self, other: DealtState) -> DealtState:
+        merged = dict(self.states)
+        for group, states in other.states.items():
+            own = merged.get(group)
+            merged[group] = states if own is None else tuple(a.merge(b) for a, b in zip(own, states, strict=True))
+        return DealtState(merged, self.users + other.users)
+
+
+@dataclass(frozen=True)
+class Dealt(Metric):
+    """The metrics of a plan for each of many groups of users.
+
+    A user's group follows from the id and the seed alone, so that all systems have the same groups, wherever they are
+    evaluated.
+    """
+
+    name = "Dealt"
+    plan: Plan
+    seed: int
+
+    def needs(self) -> Needs:
+        return self.plan.needs
+
+    def start(self) -> DealtState:
+        return DealtState()
+
+    def update(self, blocks: Blocks) -> DealtState:
+        batch = blocks.batch
+        if not hasattr(batch.slates.shown, "take"):
+            raise NotDealtError("the lists of these users cannot be taken apart")
+        group_of = _groups(batch.slates.users.slice(batch.start, batch.stop), self.seed)
+        states = {
+            int(group): self._of(_taken(batch.slates, batch.start + np.flatnonzero(group_of == group)), blocks)
+            for group in np.unique(group_of)
+        }
+        return DealtState(states, len(batch))
+
+    def _of(self, slates: Slates, blocks: Blocks) -> States:
+        lookup = Lookup(blocks.context, slates, blocks.device)
+        parts = [self.plan.update(Blocks(part, lookup, blocks.depth)) for part in batches(slates, blocks.device)]
+        return merge_all(self.plan, parts)
+
+
+def _dealt(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> DealtState:
     loader = plugins.installed().loader_for(value, relevance, evaluation.get("loader"))
     given = {name: argument for name, argument in evaluation.items() if name not in NOT_READ}
-    source: Any = loader.load(value, relevance, **given)
-    source = source.open() if hasattr(source, "open") else source
-    if not hasattr(source, "slates"):
-        return None
-    chunks = list(source.slates(plan.needs))
-    return (chunks, source.context) if all(hasattr(slates.shown, "take") for slates in chunks) else None
+    (state,) = loader.load(value, relevance, **given).run(
+        Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size"))
+    )
+    dealt: Any = state
+    return dealt
 
 
-def _taken(slates: Slates, users: np.ndarray[Any, np.dtype[np.int64]]) -> Slates:
+def _groups(users: Ids, seed: int) -> npt.NDArray[np.uint64]:
+    """`[n]`: the group of each user, from a hash of the id."""
+    import pandas as pd
+
+    salted = pd.util.hash_array(users.to_numpy()) ^ np.uint64(seed % 2**64)
+    return pd.util.hash_array(salted) % np.uint64(GROUPS)
+
+
+def _taken(slates: Slates, users: npt.NDArray[np.int64]) -> Slates:
+    shown: Any = slates.shown
     columns = {name: column[users] for name, column in slates.user_columns.items()}
-    return Slates(
-        slates.users.take(users), slates.items, slates.shown.take(users), slates.relevant.take(users), columns
+    return replace(
+        slates,
+        users=slates.users.take(users),
+        shown=shown.take(users),
+        relevant=slates.relevant.take(users),
+        user_columns=columns,
     )
 
 

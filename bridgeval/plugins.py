@@ -36,6 +36,7 @@ BUILTIN = (
     "bridgeval.toolkits.librec",
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
+    "bridgeval.toolkits.replay",
     "bridgeval.toolkits.warprec",
 )
 

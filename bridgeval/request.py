@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from bridgeval.errors import ConfigError, InputError
+from bridgeval.errors import BridgevalWarning, ConfigError, InputError
 from bridgeval.progress import waiting_for
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Request(BaseModel):
     loader: str | None = Field(None, description="The loader, where several fit.")
     device: str = Field("auto", description="auto, cpu, cuda, ...")
     batch_size: int | None = Field(None, ge=1, description="Users in a batch.")
+    memory: str | None = Field(None, description='What may be held at once, e.g. "2GB"; larger files are streamed.')
     inspect: bool = Field(True, description="Look for oddities in the data and print the alarming ones.")
     format: Format = Field("table", description="How the numbers are written.")
     out: str | None = Field(None, description="Where the numbers are written; the terminal if left out.")
@@ -91,6 +93,22 @@ class Request(BaseModel):
             raise ConfigError("standard input can be read once", f"- for {' and '.join(asked)}", "put one in a file")
         return {role: self._open(role, path) for role, path in self.files.items()}
 
+    @cached_property
+    def streamed(self) -> bool:
+        """Whether lists or relevance are larger than memory, so that their paths are handed on and not their tables."""
+        from bridgeval.data.datasets import bytes_of, dataset_at, memory_of
+
+        paths = [*self.recommendations.values(), self.relevance]
+        if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
+            return False
+        budget = bytes_of(self.memory)
+        try:
+            found = [(path, dataset_at(path)) for path in paths]
+            return any(dataset is not None and memory_of(path, dataset) > budget for path, dataset in found)
+        except (ValueError, OSError):
+            # Whoever reads the file will say what is wrong with it.
+            return False
+
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""
         given = {name: self.opened[name] for name in PATHS if name in self.opened}
@@ -104,6 +122,8 @@ class Request(BaseModel):
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
+        if self.streamed and kind in ("recommendations", "relevance"):
+            return path
         with waiting_for(f"reading {path}"):
             return opened(path, names, self.text_ids)
 
@@ -121,9 +141,12 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     import bridgeval
 
     reports, inspections = {}, {}
+    if request.inspect and request.streamed:
+        told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
+        warnings.warn(told, BridgevalWarning, stacklevel=2)
     for system in request.recommendations:
         lists, truth = request.opened[f"recommendations[{system}]"], request.opened["relevance"]
-        if request.inspect:
+        if request.inspect and not request.streamed:
             with waiting_for(f"inspecting {system}"):
                 inspections[system] = bridgeval.inspect(
                     lists, truth, request.metrics, convention=request.convention, **request.extras()
@@ -136,6 +159,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             per_user=bool(request.per_user or request.report),
             device=request.device,
             batch_size=request.batch_size,
+            memory=request.memory,
             progress=progress,
             **request.extras(),
         )

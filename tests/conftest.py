@@ -1,9 +1,14 @@
-"""Settings for all tests."""
+"""Settings for all tests, and one small Spark session for those that need one."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 # Nothing is asserted by a clock: a busy machine must not fail a test. The same cases on every run.
@@ -12,3 +17,43 @@ settings.load_profile("bridgeval")
 
 # Side by side with other test processes, one thread each is quicker than several.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+ROOT = Path(__file__).resolve().parents[1]
+SPARK_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+}
+
+
+def spark_environment() -> dict[str, str]:
+    """What driver and executors need: this interpreter, loopback, and the package on the path."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": path}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """local[2] on loopback, without a page of its own; an event log is in the folder `spark.eventLog.dir`."""
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    (folder / "events").mkdir()
+    os.environ.update(spark_environment())
+    builder = SparkSession.builder.master("local[2]").appName("bridgeval-tests")
+    chosen = SPARK_SETTINGS | {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": (folder / "events").as_uri(),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+    }
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

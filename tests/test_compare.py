@@ -130,6 +130,7 @@ def test_an_unpaired_test_is_refused_with_the_reason(test):
         ({"test": "z"}, "no test 'z'"),
         ({"correction": "tukey"}, "no correction"),
         ({"family": "x"}, "no family"),
+        ({"pairs": "some"}, "no pairs"),
         ({"alpha": 5}, "alpha must be between"),
         ({"resamples": 3}, "too few resamples"),
         ({"baseline": "none"}, "no system 'none'"),
@@ -274,12 +275,50 @@ def test_a_number_without_per_user_values_gets_the_interval_that_its_users_would
     assert "random halves of 2,000 users in 100 groups" in str(found)
 
 
+def test_halves_are_the_same_whichever_form_the_lists_come_in(tmp_path):
+    def frame(lists):
+        rows = [(user, item, -place) for user, items in lists.items() for place, item in enumerate(items)]
+        return pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+
+    for name, lists in (("weak", WEAK), ("strong", STRONG), ("truth", TRUTH)):
+        frame(lists).assign(score=lambda f, n=name: 1.0 if n == "truth" else f["score"]).to_parquet(
+            tmp_path / f"{name}.pq"
+        )
+    ways = [
+        ({"weak": WEAK, "strong": STRONG}, TRUTH),
+        ({"weak": frame(WEAK), "strong": frame(STRONG)}, TRUTH),
+        ({name: str(tmp_path / f"{name}.pq") for name in ("weak", "strong")}, str(tmp_path / "truth.pq")),
+    ]
+    found = [
+        compare(systems, truth, PooledHits(), batch_size=size, **QUICK) for systems, truth in ways for size in (None, 7)
+    ]
+    assert {len(one.differences) for one in found} == {2}
+    for one in found[1:]:
+        assert one.differences[0].low == pytest.approx(found[0].differences[0].low, abs=1e-12)
+        assert one.differences[0].p == pytest.approx(found[0].differences[0].p, rel=1e-9)
+
+
 def test_a_median_is_compared_by_halves_and_not_by_the_mean_of_its_users():
     found = compare({"weak": WEAK, "strong": STRONG}, TRUTH, 'nDCG(over="median")@10', **QUICK)
     row = found.differences[0]
     medians = [evaluate(recs, TRUTH, 'nDCG(over="median")@10').values.popitem()[1] for recs in (STRONG, WEAK)]
     assert (row.method, row.difference) == ("half-samples", pytest.approx(medians[0] - medians[1]))
     assert row.low < row.difference < row.high
+
+
+def test_a_median_that_happens_to_be_the_mean_in_one_system_is_compared_all_the_same():
+    truth = {u: ["x"] for u in range(40)}
+    a = {u: ["x"] for u in range(40)}  # everyone has 1: mean and median agree
+    b = {u: ["x"] if u < 30 else ["y", "x"] for u in range(40)}
+    row = compare({"a": a, "b": b}, truth, 'MRR(over="median")@2', **QUICK).differences[0]
+    assert (row.method, row.difference) == ("half-samples", 0.0)
+
+
+def test_a_metric_that_one_system_lacks_is_left_out_and_said():
+    weak = evaluate(WEAK, TRUTH, ["MRR@5", "nDCG@5"], per_user=True)
+    found = compare({"weak": weak, "strong": evaluate(STRONG, TRUTH, "MRR@5", per_user=True)}, **QUICK)
+    assert [row.metric for row in found] == ["MRR@5"]
+    assert found.notes == ("nDCG@5: not in every system, left out.",)
 
 
 def test_a_number_without_per_user_values_in_reports_has_a_difference_and_no_interval():

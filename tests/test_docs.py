@@ -30,7 +30,7 @@ def test_examples_run_and_print_what_they_say(document, tmp_path, monkeypatch):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("document", ON_SPARK, ids=lambda document: document.name)
-def test_spark_examples_run_and_print_what_they_say(document, tmp_path, monkeypatch):
+def test_spark_examples_run_and_print_what_they_say(document, tmp_path, monkeypatch, spark):
     run_examples(document, tmp_path, monkeypatch)
 
 

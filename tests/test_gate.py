@@ -119,6 +119,14 @@ def test_a_baseline_without_the_metric_is_refused():
         check(GOOD, TRUTH, evaluate(GOOD, TRUTH, "MRR@10"), "MRR@10=1%")
 
 
+def test_a_number_that_is_no_mean_over_users_is_refused():
+    truth = {u: {"x": 3.0, "y": 1.0} for u in range(9)}
+    recs = {u: {"x": 3.0 + u, "y": 1.0 + u * u} for u in range(9)}
+    old = evaluate(recs, truth, "RMSE", per_user=True)
+    with pytest.raises(InputError, match="RMSE is not a mean over users"):
+        check(recs, truth, old, "RMSE=1%")
+
+
 # --- as a process ---------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ WRITING = (
     click.option("--per-user", type=click.Path(dir_okay=False), help="Write every user's values here, as Parquet."),
     click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
     click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: what fits]"),
+    click.option("--memory", metavar="SIZE", help="What may be held at once, e.g. 2GB; larger files are streamed."),
     click.option("--inspect/--no-inspect", default=True, help="Look for oddities in the data; the alarming are shown."),
 )  # fmt: skip
 

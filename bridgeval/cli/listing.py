@@ -89,20 +89,20 @@ def _list_convention(toolkit: str) -> None:
             f"there is no convention {toolkit!r}", hint=f"the conventions are {', '.join(sorted(known.conventions))}"
         )
     table = known.conventions[toolkit]
-    rows = []
-    for own in table.metrics:
-        metric = _made(f"{toolkit}:{own}")
-        rows.append((f"{toolkit}:{own}", _native(metric) if metric is not None else "see `bridgeval metrics`"))
     click.echo(table.description)
-    _print_table(["name", "is natively"], rows)
+    _print_table(["name", "is natively"], [(f"{toolkit}:{own}", _native(f"{toolkit}:{own}")) for own in table.metrics])
 
 
 def _explain(name: str) -> None:
     from bridgeval.data.needs import GIVEN_BY
+    from bridgeval.errors import BadParameterError
     from bridgeval.report.definitions import definition_of, parameters_of
 
-    metric = _made(name, must=True)
-    assert metric is not None
+    try:
+        metric = _made(name)
+    except (BadParameterError, TypeError):
+        _explain_class(name)
+        return
     definition = definition_of(metric)
     click.echo(f"{definition.name}  ({definition.family}; {definition.direction})\n")
     click.echo(definition.summary + "\n")
@@ -123,27 +123,45 @@ def _explain(name: str) -> None:
     )
 
 
-def _made(name: str, must: bool = False) -> Metric | None:
+def _explain_class(name: str) -> None:
+    """What can be said of a metric that cannot be made without parameters."""
+    from bridgeval import plugins as installed_plugins
+    from bridgeval.report.definitions import direction_of, parameters_of, summary_of
+
+    known = {own.lower(): metric for own, metric in installed_plugins.installed().metrics.items()}
+    metric = known.get(name.partition("(")[0].partition("@")[0].lower())
+    if metric is None:
+        _made(name)
+        return
+    click.echo(f"{metric.name}  ({metric.family}; {direction_of(metric)})\n")
+    click.echo(f"{summary_of(metric)}\n\nparameters, of which some must be given:")
+    _print_table(["name", "meaning"], list(parameters_of(metric).items()))
+
+
+def _made(name: str) -> Metric:
     """A metric by name, with a cutoff of 10 where it wants one and none was given."""
     from bridgeval import spec
     from bridgeval.errors import BadParameterError, SpecError
 
-    for text in (name, f"{name}@10"):
+    try:
+        return spec.parse(name)[0]
+    except (BadParameterError, TypeError) as error:
         try:
-            return spec.parse(text)[0]
-        except BadParameterError as error:
-            if "needs a cutoff" not in error.wrong and must:
-                raise
-        except SpecError:
-            if must:
-                raise
-    return None
+            return spec.parse(f"{name}@10")[0]
+        except (SpecError, TypeError):
+            raise error from None
 
 
-def _native(metric: Metric) -> str:
+def _native(name: str) -> str:
+    """What a toolkit's metric is natively; some have parameters that must be given first."""
     from dataclasses import replace
 
-    return str(replace(metric, label=None))
+    from bridgeval.errors import BridgevalError
+
+    try:
+        return str(replace(_made(name), label=None))
+    except (BridgevalError, TypeError) as error:
+        return str(error)
 
 
 def _arrow(metric: type[Metric]) -> str:

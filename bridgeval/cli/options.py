@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-ONE_BY_ONE = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
-EXISTING = click.Path()
+GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+FILE = click.Path()
 
 
 class Pairs(click.ParamType):  # type: ignore[type-arg]
@@ -54,15 +54,13 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
 
 
 FILES = (
-    click.option(
-        "--history", "--train", type=EXISTING, help="Training interactions: for novelty, popularity, seen items."
-    ),
-    click.option("--catalogue", type=EXISTING, help="All items that could have been shown."),
-    click.option("--item-groups", type=EXISTING, help="Item and its group, for fairness between items."),
-    click.option("--user-groups", type=EXISTING, help="User and their group."),
-    click.option("--item-features", type=EXISTING, help="Item and one feature a row."),
-    click.option("--prev-scores", type=EXISTING, help="The logging policy's scores, for counterfactual metrics."),
-    click.option("--users", type=EXISTING, help='Users that count under users="given".'),
+    click.option("--history", "--train", type=FILE, help="Training interactions: for novelty, popularity, seen items."),
+    click.option("--catalogue", type=FILE, help="All items that could have been shown."),
+    click.option("--item-groups", type=FILE, help="Item and its group, for fairness between items."),
+    click.option("--user-groups", type=FILE, help="User and their group."),
+    click.option("--item-features", type=FILE, help="Item and one feature a row."),
+    click.option("--prev-scores", type=FILE, help="The logging policy's scores, for counterfactual metrics."),
+    click.option("--users", type=FILE, help='Users that count under users="given".'),
     click.option("--columns", type=Pairs(), help="Which column plays which part: user=customer,item=sku."),
     click.option("--recs-columns", type=Names(), help="Columns in order, where RECS has no header: user,item,score."),
     click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ leaves one out."),
@@ -72,13 +70,13 @@ FILES = (
 )
 READING = (
     *FILES,
-    click.option("--baseline", type=EXISTING, help="Another system's recommendations, for unexpectedness."),
+    click.option("--baseline", type=FILE, help="Another system's recommendations, for unexpectedness."),
 )
 ASKING = (
     click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True,
                  help="e.g. nDCG@5,10; may be repeated. [default: nDCG@10 and Recall@10]"),
     click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean, e.g. replay."),
-    click.option("--config", type=EXISTING, help="A TOML or YAML file with any of these settings; flags win."),
+    click.option("--config", type=FILE, help="A TOML or YAML file with any of these settings; flags win."),
 )  # fmt: skip
 
 
@@ -97,11 +95,7 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
     """The Request of a config file and of the flags that were given; flags win."""
     from bridgeval.request import read_config, request_of
 
-    settings = read_config(config) if config else {}
-    flags = [p.name for p in context.command.params if isinstance(p, click.Option) and p.name != "config"]
-    settings |= {
-        name: context.params[name] for name in flags if name and context.get_parameter_source(name) in ONE_BY_ONE
-    }
+    settings = (read_config(config) if config else {}) | settings_in(context)
     if len(files) == 1:
         raise click.UsageError("RECS and TRUTH are two files, but only one was given.", context)
     if files:
@@ -118,5 +112,5 @@ def settings_in(context: click.Context) -> dict[str, Any]:
     return {
         name: value
         for name, value in context.params.items()
-        if name in Request.model_fields and context.get_parameter_source(name) in ONE_BY_ONE
+        if name in Request.model_fields and context.get_parameter_source(name) in GIVEN
     }

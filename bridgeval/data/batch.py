@@ -5,20 +5,119 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import RankedLists, Ranking, count_repeats, ranked
-from bridgeval.data.slates import Lists, Slates
+from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, count_repeats, matches, ranked
+from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import tensor_of
 from bridgeval.errors import NeedError
+
+if TYPE_CHECKING:
+    from bridgeval.data.slates import Lists, Slates
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
 CELLS_PER_BATCH = 1 << 19
 FEWEST_CELLS = 1 << 16
+
+
+class Shown(Protocol):
+    """What B users were shown, as the blocks read it: lists in a `Rectangle`, or a `Matrix` of scores.
+
+    Attributes:
+        items: `[B, K]` int32 codes; cells that are not valid hold V, one past the vocabulary.
+        valid: `[B, K]` bool.
+        lengths: `[B]` items that each user could be shown.
+        width: K.
+        pad: V.
+        ranked: whether the order of the cells is the ranking.
+        complete: whether the cells are all the candidates there are, so that nothing is missing from a ranking.
+    """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def pad(self) -> int: ...
+
+    @property
+    def ranked(self) -> bool: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def lengths(self) -> Tensor: ...
+
+    @property
+    def items(self) -> Tensor: ...
+
+    @property
+    def valid(self) -> Tensor: ...
+
+    @property
+    def repeated(self) -> int:
+        """How many cells hold an item that stands further left in their row too."""
+        ...
+
+    @property
+    def masked(self) -> Tensor:
+        """`[B]` int64: cells that score -inf."""
+        ...
+
+    def candidates(self, policy: Ranking) -> Tensor:
+        """`[B]` int64: how many items the ranking has, however deep."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether there is a pair column of this name."""
+        ...
+
+    def column(self, name: str) -> Tensor:
+        """`[B, K]`; cells that are not valid must not be read without the mask."""
+        ...
+
+    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+        """`[B, D]`: a pair column in the order of ranked lists; cells that are not valid hold anything."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """Rows, repeated rows, masked rows: what the Census notes."""
+        ...
+
+    def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
+        """The lists best first, cut to `depth` columns (None: all)."""
+        ...
+
+    def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
+        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
+        ...
+
+    def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
+        """For each relevant item, how many irrelevant candidates stand above it and how many tie.
+
+        `decided`: ties are decided by the policy's order, so that none is left.
+        """
+        ...
+
+
+class ShownRows(Protocol):
+    """Where the shown side of Slates lies: CSR lists, or scores that are read batch by batch."""
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """`[U]`."""
+        ...
+
+    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
+        """Users `start` to `stop`."""
+        ...
 
 
 class Rectangle:
@@ -29,10 +128,13 @@ class Rectangle:
         valid: `[B, K]` bool.
         lengths: `[B]` valid cells of each row.
         ranked: whether the order of the cells is the ranking.
+        complete: whether each list holds all candidates of its user.
         pad: V, the code that stands in cells without an item.
     """
 
-    def __init__(self, lists: Lists, start: int, stop: int, pad: int, device: torch.device) -> None:
+    def __init__(
+        self, lists: Lists, start: int, stop: int, pad: int, device: torch.device, complete: bool = False
+    ) -> None:
         offsets = lists.offsets[start : stop + 1]
         self._rows = slice(int(offsets[0]), int(offsets[-1]))
         self._columns = lists.columns
@@ -41,6 +143,8 @@ class Rectangle:
         self._source = lists.items
         self.device = device
         self.ranked = lists.ranked
+        self.complete = complete
+        self._rankings: dict[Ranking, RankedLists] = {}
         counts = np.diff(offsets)
         self.width = int(counts.max(initial=0))
         self.uniform = bool(len(counts) and counts.min() == self.width)
@@ -74,9 +178,47 @@ class Rectangle:
             self._cells[name] = self._laid_out(self._columns[name], 0)
         return self._cells[name]
 
+    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+        """`[B, D]`: a pair column in the order of ranked lists."""
+        return ranked.of(self.column(name))
+
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The lists best first, cut to `depth` columns (None: all)."""
-        return ranked(self, policy, depth)
+        if policy not in self._rankings:
+            self._rankings[policy] = ranked(self, policy)
+        return self._rankings[policy].first(depth)
+
+    @property
+    def masked(self) -> Tensor:
+        """`[B]` int64: cells that score -inf."""
+        if not self.has("score"):
+            return torch.zeros_like(self.lengths)
+        return ((self.column("score") == float("-inf")) & self.valid).sum(1)
+
+    def candidates(self, policy: Ranking) -> Tensor:
+        """`[B]` int64: how many items the ranking has, however deep."""
+        return self.ranked_by(policy, None).valid.sum(1)
+
+    def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
+        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
+        shown = self.ranked_by(policy, None)
+        at = matches(shown, relevant)
+        rows, places = torch.nonzero(at >= 0, as_tuple=True)
+        return rows, shown.of(self.column("score"))[rows, places], at[rows, places]
+
+    def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
+        """For each relevant item, how many irrelevant candidates stand above it and how many tie."""
+        shown = self.ranked_by(policy, None)
+        scored = self.has("score") and not self.ranked and policy.order == "score" and not decided
+        return standings_in_lists(shown, shown.of(self.column("score")) if scored else None, relevant)
+
+    def counts(self) -> dict[str, int]:
+        """Rows, repeated rows, masked rows: what the Census notes."""
+        counts = {"shown rows": int(self.lengths.sum()), "repeated shown rows": self.repeated}
+        if self.has("score"):
+            seen = int((self.column("hidden").bool() & self.valid).sum()) if self.has("hidden") else 0
+            counts |= {"masked rows": int(self.masked.sum()) - seen, "seen rows": seen}
+        return counts
 
     @cached_property
     def _where(self) -> Tensor:
@@ -99,14 +241,14 @@ class Batch:
     """B users, from `start` to `stop` of their Slates.
 
     Attributes:
-        shown: the rectangle `[B, K]` of what was shown.
+        shown: what was shown, `[B, K]`.
         relevant: the rectangle `[B, R]` of what proved relevant.
     """
 
     slates: Slates
     start: int
     stop: int
-    shown: Rectangle
+    shown: Shown
     relevant: Rectangle
     device: torch.device
 
@@ -142,7 +284,7 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
             slates,
             start,
             stop,
-            Rectangle(slates.shown, start, stop, pad, device),
+            slates.shown.laid_out(start, stop, pad, device),
             Rectangle(slates.relevant, start, stop, pad, device),
             device,
         )

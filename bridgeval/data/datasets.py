@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.dataset as pa_dataset
 
-from bridgeval.data.files import files_at
+from bridgeval.data.files import files_at, kind_of
 from bridgeval.errors import BadParameterError
 
 # What a row takes while it is evaluated: its columns, its codes, and their copies in the order of users.
@@ -29,7 +29,7 @@ def dataset_at(path: str) -> pa_dataset.Dataset | None:
         partitioned = "hive" if os.path.isdir(path) else None
         return pa_dataset.dataset(path if partitioned else files, format="parquet", partitioning=partitioned)
     separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
-    if separator is None or b"\0" in head or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
+    if separator is None or kind_of(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
         return None
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
     return pa_dataset.dataset(files, format=text)

@@ -37,6 +37,11 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
+def opened(value: Any) -> Any:
+    """The table behind a path; anything else as it is."""
+    return table_at(os.fspath(value)) if is_path(value) else value
+
+
 def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
     """The table in a file, in the files of a glob, or in a folder of Parquet files.
 
@@ -52,11 +57,6 @@ def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa
         tables = [table_in(pa.memory_map(file), file, names, text_ids) for file in files]
         table = _read(path, lambda: pa.concat_tables(tables))
     return _with_text_ids(table) if text_ids else table
-
-
-def opened(value: Any) -> Any:
-    """The table behind a path; anything else as it is."""
-    return table_at(os.fspath(value)) if is_path(value) else value
 
 
 def schema_at(path: str) -> pa.Schema:

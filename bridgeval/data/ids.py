@@ -171,6 +171,18 @@ def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]
     return _encode_strings([c.values if len(c) else pa.array([], pa.large_string()) for c in columns])
 
 
+def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Sorted, without repeats. `np.unique` hashes before it sorts and takes ten times as long.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(keys)
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
     in_order = [parts for column in columns if (parts := _encode_sorted(column)) is not None]
     if len(in_order) == len(columns):
@@ -205,7 +217,7 @@ def _encode_unsorted(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, lis
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
         return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
-    vocabulary = np.unique(np.concatenate(filled))
+    vocabulary = distinct(np.concatenate(filled))
     return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
 
 

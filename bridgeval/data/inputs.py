@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids, encode
-from bridgeval.data.needs import Needs
-from bridgeval.data.rows import Rows, has_scores, rows_of
+from bridgeval.data.ids import Ids, distinct, encode
+from bridgeval.data.needs import Needs, baseline_column
+from bridgeval.data.pairs import PairTable
+from bridgeval.data.ranking import Ranking
+from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
 
@@ -25,8 +27,10 @@ class Inputs:
     Attributes:
         history: training interactions.
         baseline: another system's lists.
+        baselines: the lists of several other systems, by name.
         prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
         users: who counts under users="given".
+        more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
     """
 
     recommendations: Rows
@@ -39,6 +43,9 @@ class Inputs:
     user_groups: Table | None = None
     item_features: Table | None = None
     users: Ids | None = None
+    baselines: Mapping[str, Rows] = field(default_factory=dict)
+    more_users: tuple[Ids, ...] = ()
+    more_items: tuple[Ids, ...] = ()
 
     @staticmethod
     def of(
@@ -55,23 +62,26 @@ class Inputs:
         item_features: Any = None,
         users: Any = None,
     ) -> Inputs:
-        """Reads each argument in whatever form it has."""
+        """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
+        several = _by_name(baseline)
         return Inputs(
             rows_of(recommendations, "recommendations", columns),
             rows_of(relevance, "relevance", columns),
             None if history is None else rows_of(history, "history", columns),
-            None if baseline is None else rows_of(baseline, "baseline", columns),
+            None if baseline is None or several else rows_of(baseline, "baseline", columns),
             None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
             None if catalogue is None else ids_of(catalogue, "item catalogue"),
             None if item_groups is None else groups_of(item_groups, "item"),
             None if user_groups is None else groups_of(user_groups, "user"),
             None if item_features is None else features_of(item_features),
             None if users is None else ids_of(users, "users"),
+            {name: rows_of(frame, "baseline", columns) for name, frame in several.items()},
         )
 
     @property
     def offers(self) -> frozenset[str]:
-        return offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        offers = offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        return offers | {"category"} if "category" in self.recommendations.columns else offers
 
     @cached_property
     def context(self) -> Context:
@@ -92,27 +102,35 @@ class Inputs:
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
         extra = self._extra_users(needs)
+        more_users = (*self.more_users, *extra.values())
         history = self.history if needs.lists else None
-        more_items = () if history is None else (history.items,)
-        slates = slates_of(self.recommendations, self.relevance, tuple(extra.values()), more_items)
+        more_items = self.more_items if history is None else (*self.more_items, history.items)
+        slates = slates_of(self.recommendations, self.relevance, more_users, more_items)
         shown = slates.shown
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.history is not None:
-            shown = shown.with_columns(seen=_found(_joined(slates, shown, self.history)))
+            shown = shown.with_columns(seen=_found(slates, shown, self.history))
             columns["history_count"] = _distinct_items(slates, self.history)
         if needs.reads("prev_score") and self.prev_scores is not None:
-            check_scores(self.prev_scores)
-            best = _highest_first(self.prev_scores)
+            best = highest_first(self.prev_scores)
             shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
+        for name, column, ranks in self.ranked_baselines(slates.users, needs):
+            shown = shown.with_columns(**{column: _values(slates, shown, ranks, "rank")})
+            columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(ranks))
         if needs.reads("baseline_rank") and self.baseline is not None:
-            ranks = _ranks(slates.users, self.baseline)
-            shown = shown.with_columns(baseline_rank=_values(slates, shown, ranks, "rank"))
-            columns["in_baseline"] = _member(slates.users, _users(self.baseline))
             columns["baseline_count"] = _distinct_items(slates, self.baseline)
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
         had = None if history is None else _history_lists(slates, history)
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns, had)
+
+    def ranked_baselines(self, users: Ids, needs: Needs) -> Iterator[tuple[str, str, Rows]]:
+        """The baselines that are needed: name, pair column, and rows with the place of each item."""
+        plain = {("", Ranking())} if needs.reads("baseline_rank") else set()
+        for name, policy in sorted(needs.baselines | plain, key=str):
+            baseline = self.baselines.get(name) if name else self.baseline
+            if baseline is not None:
+                yield name, baseline_column(name, policy), ranks_of(users, baseline, policy)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -145,8 +163,15 @@ ANSWERS = {
 def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
     offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
+    offers |= {baseline_column(name) for name in given.get("baselines") or _by_name(given.get("baseline"))}
     offers.add("all users")
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
+
+
+def _by_name(baseline: Any) -> Mapping[str, Any]:
+    """Several baselines by name; none where it is a single one."""
+    several = isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values()))
+    return baseline if several else {}
 
 
 def _users(rows: Rows) -> Ids:
@@ -157,41 +182,20 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
     return users.positions_in(wanted) >= 0
 
 
-def _joined(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.int64]:
-    """`[n]`: for each pair of `lists`, the first of `rows` with the same pair (or item); -1 for none."""
-    size = max(len(slates.items), 1)
-    items = rows.items.positions_in(slates.items)
-    known = items >= 0
-    keys, wanted = items, lists.items.astype(np.int64)
-    if rows.users is not None:
-        users = rows.users.positions_in(slates.users)
-        known &= users >= 0
-        keys = users * size + items
-        wanted = lists.row_users * size + wanted
-    where = np.flatnonzero(known)
-    where = where[np.argsort(keys[where], kind="stable")]
-    keys = keys[where]
-    if not len(keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.searchsorted(keys, wanted)
-    at[at == len(keys)] = 0
-    return np.where(keys[at] == wanted, where[at], -1)
-
-
-def _found(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    return positions >= 0
+def _found(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.bool_]:
+    """`[n]`: which pairs of `lists` the rows have."""
+    return PairTable.of(slates.users, slates.items, rows).find(lists.row_users, lists.items) >= 0
 
 
 def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArray[np.float64]:
     """A column of `rows` beside the pairs of `lists`; NaN where there is no such pair."""
-    at = _joined(slates, lists, rows)
-    values = np.full(len(at), np.nan)
-    values[at >= 0] = rows.columns[column][at[at >= 0]]
-    return values
+    pairs = PairTable.of(slates.users, slates.items, rows)
+    return pairs.values(rows.columns[column], lists.row_users, lists.items)
 
 
-def _highest_first(rows: Rows) -> Rows:
-    """The rows by score descending, so that the first of a repeated pair is the best."""
+def highest_first(rows: Rows) -> Rows:
+    """Checked rows by score descending, so that the first of a repeated pair is the best."""
+    check_scores(rows)
     order = np.argsort(-rows.columns["score"], kind="stable")
     users = None if rows.users is None else rows.users.take(order)
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
@@ -201,7 +205,7 @@ def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
     """`[U]`: how many different items each user has in the rows."""
     users = rows.owners.positions_in(slates.users)
     items, (codes,) = encode([rows.items])
-    pairs = np.unique(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
+    pairs = distinct(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
     return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
 
 
@@ -209,22 +213,40 @@ def _history_lists(slates: Slates, history: Rows) -> Lists:
     """What each user has in the history, each item once, sorted."""
     size = max(len(slates.items), 1)
     users = history.owners.positions_in(slates.users)
-    pairs = np.unique(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
+    pairs = distinct(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
     owners, items = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
     return lists_of(owners, len(slates), items, {})
 
 
-def _ranks(users: Ids, rows: Rows) -> Rows:
-    """Rows with the place of each item in its user's list, best first, by the native ranking."""
+def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
+    """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
     positions = rows.owners.positions_in(users)
-    kept = np.flatnonzero(positions >= 0)
+    is_kept = positions >= 0
+    if "score" in rows.columns and policy.masked == "drop":
+        is_kept &= rows.columns["score"] != -np.inf
+    kept = np.flatnonzero(is_kept)
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
     lists = lists_of(positions[kept].astype(np.int32), len(users), item_codes[kept], columns, rows.ranked)
-    owner = lists.row_users
-    order = np.arange(len(owner))
-    if not lists.ranked:
-        order = np.lexsort((-lists.items, -lists.columns["score"], owner))
-    rank = np.arange(len(owner)) - lists.offsets[owner] + 1.0
+    as_given = lists.ranked or policy.order == "given"
+    order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
+    if policy.duplicates == "best":
+        order = order[_first_of_pair(lists.row_users[order], lists.items[order])]
+    owner = lists.row_users[order]
+    rank = np.arange(len(order)) - np.searchsorted(owner, owner) + 1.0
     kept = lists.columns["row"][order].astype(np.int64)
     return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})
+
+
+def _best_first(lists: Lists, policy: Ranking) -> npt.NDArray[np.int64]:
+    """The order of rows by user, score descending and the policy's ties."""
+    falling = (-lists.columns["score"], lists.row_users)
+    if policy.ties == "given":
+        return np.lexsort(falling)
+    return np.lexsort((-lists.items if policy.ties == "item_descending" else lists.items, *falling))
+
+
+def _first_of_pair(users: npt.NDArray[np.int64], items: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Positions of the first row of each (user, item), ascending."""
+    keys = users * (int(items.max(initial=0)) + 1) + items
+    return np.sort(np.unique(keys, return_index=True)[1])

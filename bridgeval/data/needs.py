@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from bridgeval.data.ranking import Ranking
 from bridgeval.errors import NeedError
 
 # What a need is called -> the argument of `evaluate` that gives it.
@@ -13,6 +14,7 @@ GIVEN_BY = {
     "prev_score": "prev_scores=",
     "seen": "history=",
     "baseline_rank": "baseline=",
+    "category": "a column 'category' in the recommendations",
     "catalogue": "catalogue= (or history=)",
     "item popularity": "history=",
     "item groups": "item_groups=",
@@ -38,6 +40,7 @@ class Needs:
         optional: pair columns that are read when they can be had.
         lists: other lists of each user: `history lists`, what the user has in the history.
         cutoff: the last place that a cutoff asks for, however deep other metrics read.
+        baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
     10
@@ -50,6 +53,7 @@ class Needs:
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     cutoff: int = 0
+    baselines: frozenset[tuple[str, Ranking]] = frozenset()
 
     def __or__(self, other: Needs) -> Needs:
         whole = self.depth is None or other.depth is None
@@ -61,6 +65,7 @@ class Needs:
             self.optional | other.optional,
             self.lists | other.lists,
             max(self.cutoff, other.cutoff),
+            self.baselines | other.baselines,
         )
 
     def reads(self, pair_column: str) -> bool:
@@ -74,5 +79,21 @@ class Needs:
                 raise NeedError(
                     f"{who} needs {need}",
                     f"only {', '.join(sorted(offered)) or 'lists and relevance'}",
-                    f"give {GIVEN_BY.get(need, 'a column of that name')}",
+                    f"give {GIVEN_BY.get(need) or GIVEN_BY.get(need.partition(' ')[0], 'a column of that name')}",
                 )
+
+
+def baseline_column(name: str = "", ranking: Ranking = Ranking()) -> str:
+    """What the pair column with places in a baseline is called.
+
+    Args:
+        name: of the baseline; "" where there is but one.
+        ranking: how the baseline's lists are ranked.
+
+    >>> baseline_column(), baseline_column("ALS"), baseline_column("ALS", Ranking(duplicates="all"))
+    ('baseline_rank', 'baseline_rank ALS', 'baseline_rank ALS score item_descending all drop')
+    """
+    column = f"baseline_rank {name}" if name else "baseline_rank"
+    if ranking == Ranking():
+        return column
+    return f"{column} {ranking.order} {ranking.ties} {ranking.duplicates} {ranking.masked}"

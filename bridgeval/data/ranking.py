@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from bridgeval.data.batch import Rectangle
+    from bridgeval.data.batch import Rectangle, Shown
 
 Order = Literal["score", "given", "sigmoid", "softmax"]
 Ties = Literal["item_descending", "item_ascending", "given"]
@@ -57,6 +57,13 @@ class RankedLists:
     valid: Tensor
     index: Tensor | None
 
+    def first(self, depth: int | None) -> RankedLists:
+        """The same lists cut to `depth` columns (None: all)."""
+        if depth is None or depth >= self.items.shape[1]:
+            return self
+        index = None if self.index is None else self.index[:, :depth]
+        return RankedLists(self.items[:, :depth], self.valid[:, :depth], index)
+
     def of(self, cells: Tensor) -> Tensor:
         """Cells `[B, K]` of the rectangle in ranked order `[B, D]`."""
         if self.index is None:
@@ -64,14 +71,14 @@ class RankedLists:
         return cells.gather(1, self.index)
 
 
-def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
-    """Ranks a rectangle by a policy and cuts it to `depth` columns (None: all)."""
+def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
+    """Ranks a rectangle by a policy."""
     index: Tensor | None = None
     valid = shown.valid
     scores = shown.column("score") if shown.has("score") else None
     if scores is not None and policy.order != "given" and not shown.ranked:
         if policy.order != "score":
-            return _ranked_by_squashed(shown, scores, policy, depth)
+            return ranked_by_squashed(shown, policy)
         index = _order(scores, shown, policy.ties)
     items = shown.items if index is None else shown.items.gather(1, index)
     keep = _kept(shown, scores, policy, index, items, valid)
@@ -80,14 +87,13 @@ def ranked(shown: Rectangle, policy: Ranking, depth: int | None) -> RankedLists:
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
-    stop = shown.width if depth is None else min(depth, shown.width)
-    return RankedLists(items[:, :stop], valid[:, :stop], None if index is None else index[:, :stop])
+    return RankedLists(items, valid, index)
 
 
-def _ranked_by_squashed(shown: Rectangle, scores: Tensor, policy: Ranking, depth: int | None) -> RankedLists:
+def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
     """Rows kept by score, ordered by what a sigmoid or softmax of these rows makes of it, then without repeats."""
-    rows = ranked(shown, replace(policy, order="score", duplicates="all"), None)
-    squashed = _squashed(rows.of(scores).double(), rows.valid, policy.order)
+    rows = shown.ranked_by(replace(policy, order="score", duplicates="all"), None)
+    squashed = _squashed(rows.of(shown.column("score")).double(), rows.valid, policy.order)
     index = sorted_index(squashed, rows.items, rows.valid, policy.ties)
     items, valid = rows.items.gather(1, index), rows.valid.gather(1, index)
     if policy.duplicates == "best" and shown.repeated:
@@ -95,9 +101,7 @@ def _ranked_by_squashed(shown: Rectangle, scores: Tensor, policy: Ranking, depth
         front = torch.argsort(~valid | repeated, dim=1, stable=True)
         valid = (valid & ~repeated).gather(1, front)
         index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
-    index = index if rows.index is None else rows.index.gather(1, index)
-    stop = shown.width if depth is None else min(depth, shown.width)
-    return RankedLists(items[:, :stop], valid[:, :stop], index[:, :stop])
+    return RankedLists(items, valid, index if rows.index is None else rows.index.gather(1, index))
 
 
 def _kept(
@@ -218,6 +222,23 @@ class RelevantLists:
     gains: Tensor
     valid: Tensor
     index: Tensor
+
+    @property
+    def distinct(self) -> Tensor:
+        """`[B, R]`: valid cells, of a repeated item only the first."""
+        once = self.valid.clone()
+        once[:, 1:] &= self.items[:, 1:] != self.items[:, :-1]
+        return once
+
+
+def matches(shown: RankedLists, relevant: RelevantLists) -> Tensor:
+    """`[B, D]` int64: the column of the relevant list that each shown item stands in, -1 for none."""
+    if not relevant.items.shape[1]:
+        return torch.full_like(shown.items, -1, dtype=torch.int64)
+    at = torch.searchsorted(relevant.items, shown.items.contiguous())
+    at.clamp_(max=relevant.items.shape[1] - 1)
+    hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
+    return at.masked_fill_(~hit, -1)
 
 
 def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:

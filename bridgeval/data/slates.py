@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
+from bridgeval.data.batch import Rectangle, ShownRows
 from bridgeval.data.ids import Codes, Ids, encode
 from bridgeval.data.rows import Floats, Rows
 from bridgeval.errors import BadValueError
@@ -53,6 +55,10 @@ class Lists:
         columns = {name: column[rows] for name, column in self.columns.items()}
         return Lists(offsets, self.items[rows], columns, self.ranked)
 
+    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:
+        """Users `start` to `stop` as a rectangle."""
+        return Rectangle(self, start, stop, pad, device)
+
 
 @dataclass(frozen=True)
 class Slates:
@@ -61,7 +67,8 @@ class Slates:
     Attributes:
         users: `[U]` their ids.
         items: `[V]` the sorted vocabulary that item codes point into.
-        shown: rows in the order they came, with `score` unless they come ranked.
+        shown: rows in the order they came, with `score` unless they come ranked. Of a score matrix they are read batch
+            by batch: then only what `ShownRows` has can be asked for.
         relevant: rows with `gain`.
         user_columns: name -> `[U]`.
         history: what each user has in the history, each item once; None when nothing needs it.
@@ -76,6 +83,17 @@ class Slates:
 
     def __len__(self) -> int:
         return len(self.users)
+
+    def of_users(self, users: npt.NDArray[np.int64], shown: ShownRows) -> Slates:
+        """Some of the users, in the order given, with what they were shown."""
+        return replace(
+            self,
+            users=self.users.take(users),
+            shown=cast(Lists, shown),
+            relevant=self.relevant.take(users),
+            user_columns={name: column[users] for name, column in self.user_columns.items()},
+            history=None if self.history is None else self.history.take(users),
+        )
 
 
 def slates_of(

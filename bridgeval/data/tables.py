@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from bridgeval.data.columns import ITEM, USER
 from bridgeval.data.context import Table
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.ids import Ids, distinct, encode
 from bridgeval.data.rows import Rows, as_table, is_frame
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
 
@@ -20,7 +20,7 @@ def popularity_of(history: Rows) -> tuple[Table, int, int]:
     """How many users of the history have each item; then how many users and distinct pairs it has."""
     users, (user_codes,) = encode([history.owners])
     items, (item_codes,) = encode([history.items])
-    pairs = np.unique(user_codes.astype(np.int64) * max(len(items), 1) + item_codes)
+    pairs = distinct(user_codes.astype(np.int64) * max(len(items), 1) + item_codes)
     counts = np.bincount(pairs % max(len(items), 1), minlength=len(items))
     return Table(items, counts.astype(np.float64)), len(users), len(pairs)
 

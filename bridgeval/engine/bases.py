@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Block, Blocks, Counted, Matches, Ranked, Relevant, ShownColumn
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.state import Moments, State
 from bridgeval.engine.summary import Result
@@ -127,18 +127,16 @@ class Joined(Block[Pairs]):
     metric: RowMetric
 
     def make(self, blocks: Blocks) -> Pairs:
-        ranking, relevance = self.metric.ranking, self.metric.relevance
-        at = blocks[Matches(ranking, relevance)]
-        rows, places = torch.nonzero(at >= 0, as_tuple=True)
-        truth = blocks[Relevant(relevance)]
+        truth = blocks[Relevant(self.metric.relevance)]
+        rows, predicted, at = blocks.batch.shown.predictions(self.metric.ranking, truth)
         found = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
         found.index_add_(0, rows, torch.ones_like(rows))
         return Pairs(
             rows,
-            blocks[ShownColumn("score", ranking)][rows, places].double(),
-            truth.gains[rows, at[rows, places]].double(),
+            predicted.double(),
+            truth.gains[rows, at].double(),
             truth.valid.sum(1) - found,
-            blocks[Ranked(ranking)].valid.sum(1) - found,
+            blocks.batch.shown.candidates(self.metric.ranking) - found,
         )
 
 
@@ -157,7 +155,7 @@ class RowMetric(UserMetric):
     average: Literal["pairs", "users"] = field(default="pairs", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(depth=None, pairs=frozenset({"score"}))
+        return replace(super().needs(), depth=0) | Needs(pairs=frozenset({"score"}))
 
     def rows(self, predicted: Tensor, actual: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} must define rows(predicted, actual)")

@@ -21,6 +21,7 @@ from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.slates import Slates
+from bridgeval.data.standings import Standings
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
@@ -146,7 +147,7 @@ class ShownColumn(Block[Tensor]):
         shown = blocks.batch.shown
         if not shown.has(self.name):
             raise NeedError(f"the shown pairs have no column {self.name!r}", hint=f"give {self.name}")
-        return blocks[Ranked(self.ranking)].of(shown.column(self.name))
+        return shown.ranked_column(self.name, blocks[Ranked(self.ranking)])
 
 
 @dataclass(frozen=True)
@@ -207,13 +208,7 @@ class Matches(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        shown, relevant = blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)]
-        if not relevant.items.shape[1]:
-            return torch.full_like(shown.items, -1, dtype=torch.int64)
-        at = torch.searchsorted(relevant.items, shown.items.contiguous())
-        at.clamp_(max=relevant.items.shape[1] - 1)
-        hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
-        return at.masked_fill_(~hit, -1)
+        return ranking.matches(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
 
 
 @dataclass(frozen=True)
@@ -317,7 +312,8 @@ class HitCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[HitPlaces(self.ranking, self.relevance, self.ranking.duplicates == "all")].count(self.k)
+        new = self.ranking.duplicates == "all" and blocks.batch.shown.repeated > 0
+        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)
 
 
 @dataclass(frozen=True)
@@ -334,6 +330,22 @@ class ShownGains(Block[Tensor]):
             return torch.zeros(at.shape, dtype=torch.float64, device=blocks.device)
         found = gains.gather(1, at.clamp(min=0)).double()
         return found.masked_fill_(at < 0, 0)
+
+
+@dataclass(frozen=True)
+class RelevantStandings(Block[Standings]):
+    """Where the relevant items stand among all candidates, however deep: `[B, R]`.
+
+    `decided`: ties are decided by the ranking's order; else they are counted apart.
+    """
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+    decided: bool = False
+
+    def make(self, blocks: Blocks) -> Standings:
+        relevant = blocks[Relevant(self.relevance)]
+        return blocks.batch.shown.standings(self.ranking, relevant, decided=self.decided)
 
 
 @dataclass(frozen=True)

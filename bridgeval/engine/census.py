@@ -45,15 +45,11 @@ class Census(Metric):
         if self.depth:
             counts["short lists"] = counted & (shown_count < self.depth)
         sums = {name: int(flags.sum()) for name, flags in counts.items()}
+        sums |= batch.shown.counts()
         sums |= {
-            "shown rows": int(batch.shown.lengths.sum()),
             "relevant rows": int(batch.relevant.lengths.sum()),
-            "repeated shown rows": batch.shown.repeated,
             "repeated relevant rows": batch.relevant.repeated,
         }
-        if batch.shown.has("score"):
-            masked = (batch.shown.column("score") == float("-inf")) & batch.shown.valid
-            sums["masked rows"] = int(masked.sum())
         if blocks.context.catalogue is not None:
             known = blocks.lookup.in_catalogue
             shown, relevant = blocks[Ranked()], batch.relevant

@@ -7,8 +7,9 @@ all lists together. The bases for plain Python functions are in `bases.py`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, singledispatch
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -254,16 +255,28 @@ def _choices(metric: type[Metric]) -> dict[str, tuple[Any, ...]]:
     return {f.name: get_args(hints[f.name]) for f in fields(metric) if get_origin(hints[f.name]) is Literal}
 
 
-def literal(value: Any, k: int | None = None) -> str:
+@singledispatch
+def literal(value: object, k: int | None = None) -> str:
     """A value as it is typed in a metric's name; metrics inside a metric leave its own cutoff out.
 
     >>> literal("mean"), literal((1, 2.5)), literal(None)
     ('"mean"', '[1, 2.5]', 'None')
     """
-    if isinstance(value, Metric):
-        text = str(value)
-        text = text.removesuffix(f"@{k}") if k is not None else text
-        return json.dumps(text, ensure_ascii=False)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(literal(one, k) for one in value)}]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return repr(value)
+
+
+@literal.register
+def _(value: str, k: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@literal.register(tuple)
+@literal.register(list)
+def _(value: Sequence[object], k: int | None = None) -> str:
+    return f"[{', '.join(literal(one, k) for one in value)}]"
+
+
+@literal.register
+def _(value: Metric, k: int | None = None) -> str:
+    text = str(value)
+    return literal(text if k is None else text.removesuffix(f"@{k}"))

@@ -21,6 +21,11 @@ class Source(Protocol):
         """Names of pair columns, context and populations that metrics may need; told without reading data."""
         ...
 
+    @property
+    def label(self) -> str:
+        """How every number has to be marked, e.g. "sampled n=99"; mostly not at all."""
+        ...
+
     def run(self, plan: Plan, how: Execution) -> States:
         """Folds the plan over all users."""
         ...
@@ -34,11 +39,13 @@ class LocalSource:
         slates: given the needs of a plan, yields the chunks that answer them.
         context: what is known beside the lists.
         offers: names of pair columns, context and populations that can be had.
+        label: how every number has to be marked, e.g. "sampled n=99".
     """
 
     slates: Callable[[Needs], Iterable[Slates]]
     context: Context = field(default_factory=Context)
     offers: frozenset[str] = frozenset()
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         how.refuse_resume()
@@ -56,6 +63,7 @@ class DeferredSource:
 
     offers: frozenset[str]
     open: Callable[[], Source]
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         how.refuse_resume()

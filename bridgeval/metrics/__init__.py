@@ -31,8 +31,16 @@ from bridgeval.metrics.counterfactual import (
 )
 from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
 from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
+from bridgeval.metrics.discovery import (
+    CategoricalDiversity,
+    Coverage,
+    Novelty,
+    Surprisal,
+    Unexpectedness,
+)
 from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
 from bridgeval.metrics.fairness import REO, RSP, BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
+from bridgeval.metrics.listauc import RocAuc
 from bridgeval.metrics.multiobjective import EucDistance, Hypervolume
 from bridgeval.metrics.novelty import EFD, EPC
 from bridgeval.metrics.rating import MAE, MSE, RMSE
@@ -62,6 +70,8 @@ __all__ = [
     "BiasDisparityBD",
     "BiasDisparityBR",
     "BiasDisparityBS",
+    "CategoricalDiversity",
+    "Coverage",
     "EucDistance",
     "Gini",
     "HitRate",
@@ -73,13 +83,17 @@ __all__ = [
     "NCISPrecision",
     "NCISRecall",
     "NCISnDCG",
+    "Novelty",
     "NumRetrieved",
     "PopREO",
     "PopRSP",
     "Precision",
     "Recall",
+    "RocAuc",
     "SRecall",
     "ShannonEntropy",
+    "Surprisal",
+    "Unexpectedness",
     "UserCoverage",
     "UserCoverageAtN",
     "UserMADRanking",

@@ -326,6 +326,8 @@ class DistinctRelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
+        if not blocks.batch.relevant.repeated:
+            return blocks[RelevantCount(self.relevance)]
         return blocks[RelevantCount(replace(self.relevance, duplicates="first"))]
 
 

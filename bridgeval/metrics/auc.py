@@ -6,7 +6,7 @@ history. A list that stops earlier cannot give them: that is an error, not a gue
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -14,27 +14,37 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Hits, Ranked, Relevant, RelevantCount, ShownColumn, by_item
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    Counted,
+    Matches,
+    Relevant,
+    RelevantCount,
+    RelevantStandings,
+    by_item,
+)
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import NeedError
 
+CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 Tied = Literal["half", "order"]
 Negatives = Literal["ranked", "catalogue"]
 
 
 @dataclass(frozen=True)
 class RankedPairs:
-    """How many of the irrelevant candidates each hit is ranked above.
+    """How many of the irrelevant candidates each relevant item is ranked above.
 
     Attributes:
-        hits: `[B, D]` bool.
-        share: `[B, D]` float64; for a hit, the share of irrelevant candidates below it; NaN for users whose candidates
-            are all relevant.
+        found: `[B, R]` bool: whether the item is among the candidates.
+        share: `[B, R]` float64; for a found item, the share of irrelevant candidates below it; NaN for users whose
+            candidates are all relevant.
     """
 
-    hits: Tensor
+    found: Tensor
     share: Tensor
 
 
@@ -48,43 +58,26 @@ class PairShares(Block[RankedPairs]):
     negatives: Negatives = "ranked"
 
     def make(self, blocks: Blocks) -> RankedPairs:
-        shown = blocks[Ranked(self.ranking)]
-        hits = blocks[Hits(self.ranking, self.relevance)]
-        misses = (shown.valid & ~hits).double()
-        above = misses.cumsum(1) - misses
-        scored = blocks.batch.shown.has("score") and not blocks.batch.shown.ranked
-        if self.tied == "half" and scored and self.ranking.order == "score":
-            above = _with_half_ties(blocks[ShownColumn("score", self.ranking)], shown.valid, misses, above)
+        standings = blocks[RelevantStandings(self.ranking, self.relevance, decided=self.tied == "order")]
+        above = standings.above + standings.tied.double() / 2
         if self.negatives == "catalogue":
-            _check_found(blocks, hits, self.relevance)
-            return RankedPairs(hits, 1 - above / self._estimated(blocks))
-        _check_whole(blocks, shown.valid, self.relevance)
-        negatives = misses.sum(1, keepdim=True)
-        return RankedPairs(hits, torch.where(negatives > 0, 1 - above / negatives, torch.nan))
+            _check_found(blocks, standings.found, self.relevance)
+            return RankedPairs(standings.found, 1 - above / self._estimated(blocks))
+        if not blocks.batch.shown.complete:
+            _check_whole(blocks, standings.candidates, self.relevance)
+        negatives = (standings.candidates - standings.found.sum(1))[:, None]
+        return RankedPairs(standings.found, torch.where(negatives > 0, 1 - above / negatives, torch.nan))
 
     def _estimated(self, blocks: Blocks) -> Tensor:
         """`[B, 1]`: the catalogue without masked and relevant items, plus one."""
-        shown = blocks.batch.shown
-        rest = len(blocks.lookup.catalogue) + 1 - blocks[RelevantCount(self.relevance)]
-        if shown.has("score"):
-            rest = rest - ((shown.column("score") == float("-inf")) & shown.valid).sum(1)
+        rest = len(blocks.lookup.catalogue) + 1 - blocks[RelevantCount(self.relevance)] - blocks.batch.shown.masked
         return rest[:, None].double()
 
 
-def _with_half_ties(scores: Tensor, valid: Tensor, misses: Tensor, above: Tensor) -> Tensor:
-    """Negatives above each place, those of equal score counted half."""
-    starts = torch.ones_like(valid)
-    starts[:, 1:] = (scores[:, 1:] != scores[:, :-1]) | ~valid[:, 1:]
-    group = starts.cumsum(1) - 1
-    tied = torch.zeros_like(misses).scatter_add_(1, group, misses).gather(1, group)
-    first = torch.zeros_like(above).scatter_reduce_(1, group, above, "amin", include_self=False)
-    return first.gather(1, group) + tied / 2
-
-
-def _check_found(blocks: Blocks, hits: Tensor, relevance: Relevance) -> None:
+def _check_found(blocks: Blocks, found: Tensor, relevance: Relevance) -> None:
     relevant = blocks[Relevant(relevance)]
     candidates = relevant.valid & by_item(blocks.lookup.in_catalogue, relevant.items)
-    lost = candidates.sum(1) - hits.sum(1)
+    lost = candidates.sum(1) - found.sum(1)
     if bool((lost > 0).any()):
         raise NeedError(
             "AUC, GAUC and LAUC need lists that hold every relevant item",
@@ -93,14 +86,13 @@ def _check_found(blocks: Blocks, hits: Tensor, relevance: Relevance) -> None:
         )
 
 
-def _check_whole(blocks: Blocks, valid: Tensor, relevance: Relevance) -> None:
+def _check_whole(blocks: Blocks, length: Tensor, relevance: Relevance) -> None:
     catalogue = blocks.context.catalogue
     if catalogue is None:
         raise NeedError(
             "AUC, GAUC and LAUC need to know all candidates",
             hint="give catalogue=, a sequence of all item ids, or history=",
         )
-    length = valid.sum(1)
     candidates = torch.full_like(length, len(catalogue))
     if "history_count" in blocks.batch.slates.user_columns:
         candidates = candidates - blocks.batch.user_column("history_count")
@@ -141,11 +133,11 @@ class AUC(UserMetric):
     negatives: Negatives = field(default="ranked", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(depth=None, context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
+        return replace(super().needs(), depth=0) | CANDIDATES
 
     def values(self, blocks: Blocks) -> Tensor:
         pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
-        total = torch.where(pairs.hits, pairs.share, 0.0).sum(1)
+        total = torch.where(pairs.found, pairs.share, 0.0).sum(1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
     def start(self) -> State:
@@ -212,9 +204,12 @@ class LAUC(TopKMetric):
     negatives: Negatives = field(default="ranked", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(depth=None, context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
+        return super().needs() | CANDIDATES
 
     def values(self, blocks: Blocks) -> Tensor:
         pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
-        total = torch.where(pairs.hits, pairs.share, 0.0)[:, : self.k].sum(1)
+        at = blocks[Matches(self.ranking, self.relevance)][:, : self.k]
+        # A last column of zeros stands for the places without a hit.
+        share = torch.nn.functional.pad(pairs.share, (0, 1))
+        total = share.gather(1, at.masked_fill(at < 0, share.shape[1] - 1)).sum(1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
+from bridgeval.data.standings import rows_count
 from bridgeval.engine.blocks import Block, Blocks, ShownCount
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
@@ -109,7 +110,7 @@ class PositiveCount(Block[Tensor]):
         shown = blocks.batch.shown
         if not shown.has("score"):
             raise NeedError("the shown pairs have no column 'score'", hint="give scores")
-        return ((shown.column("score") > 0) & shown.valid).sum(1)
+        return rows_count(np.greater, shown.column("score"), 0.0)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.engine.bases import RowMetric
-from bridgeval.engine.blocks import Blocks, Matches, Ranked, ShownColumn
+from bridgeval.engine.bases import Joined, RowMetric
+from bridgeval.engine.blocks import Blocks
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class RatingError(RowMetric):
         values = super().values(blocks)
         if self.unscored == "left_out":
             return values
-        missed = blocks[Ranked(self.ranking)].valid & (blocks[Matches(self.ranking, self.relevance)] < 0)
-        masked = blocks[ShownColumn("score", self.ranking)] == float("-inf")
-        return values.masked_fill((masked & missed).any(1), torch.nan)
+        pairs = blocks[Joined(self)]
+        relevant = torch.bincount(pairs.rows[pairs.predicted == float("-inf")], minlength=len(blocks))
+        return values.masked_fill(blocks.batch.shown.masked > relevant, torch.nan)
 
 
 @dataclass(frozen=True)

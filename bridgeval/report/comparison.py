@@ -197,8 +197,9 @@ class Comparison(Exports):
         """What the marks mean, in a sentence."""
         how, tests = self.settings, sorted({d.tests for d in self if d.tests})
         count = "0" if not tests else f"{tests[0]:,}" if len(tests) == 1 else f"{tests[0]:,} to {tests[-1]:,}"
+        aimless = ", * significantly different where neither is better" if any(d.mark == "*" for d in self) else ""
         return (
-            f"▲ significantly better, ▼ significantly worse: the {CORRECTIONS[how.correction]} p of the "
+            f"▲ significantly better, ▼ significantly worse{aimless}: the {CORRECTIONS[how.correction]} p of the "
             f"{TESTS[how.test]} is below {how.alpha:g}, in a family of {count} test(s): {FAMILIES[how.family]}. "
             f"Intervals: {100 * (1 - how.alpha):g}% BCa of {how.resamples:,} resamples of users, seed {how.seed}."
         )
@@ -235,10 +236,6 @@ class Comparison(Exports):
         import pandas as pd
 
         return pd.DataFrame([asdict(d) | {"relative": d.relative} for d in self])
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A row for each difference, numbers to the last digit."""
-        return written(self.to_pandas().to_csv(index=False), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -48,7 +48,7 @@ class Exports(ABC):
     def wide(self) -> Wide:
         """One system: value, interval, users. Several: a column for each, the best marked."""
         better = {
-            name: report.metrics[whole].higher_is_better
+            report.marked(name): report.metrics[whole].higher_is_better
             for report in self.systems.values()
             for whole, result in report.results.items()
             for name in (whole, *(f"{whole}[{part}]" for part in result.parts))
@@ -65,7 +65,7 @@ class Exports(ABC):
         """Plain values, ready for JSON: the long form, what each number means, who counted, what made it."""
         from bridgeval.report.manifest import versions
 
-        metrics = {name: metric for report in self.systems.values() for name, metric in report.metrics.items()}
+        metrics = {r.marked(name): metric for r in self.systems.values() for name, metric in r.metrics.items()}
         return {
             "format": FORMAT,
             "results": [asdict(row) for row in self.rows()],
@@ -81,14 +81,14 @@ class Exports(ABC):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The long form as CSV, numbers to the last digit."""
-        return written(self.to_pandas().astype(WHOLE_NUMBERS).to_csv(index=False), path)
+        return written(_typed(self.to_pandas()).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """The long form as Parquet; definitions and manifest stand in the file's metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pa_parquet
 
-        table = pa.Table.from_pandas(self.to_pandas().astype(WHOLE_NUMBERS), preserve_index=False)
+        table = pa.Table.from_pandas(_typed(self.to_pandas()), preserve_index=False)
         about = {key: value for key, value in self.to_dict().items() if key != "results"}
         pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(_plain(about))}), path)
 
@@ -170,12 +170,12 @@ class Exports(ABC):
         for name, report in self.systems.items():
             said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
         counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
-        others = [
-            f"{row.metric} is taken over {row.users:,} users{f' of {row.system}' if row.system else ''}."
-            for row in self.rows()
-            if row.users is not None and row.users != self.systems[row.system].population.counted
-        ]
-        return counted + others
+        others: dict[str, list[str]] = {}
+        for row in self.rows():
+            if row.users is not None and row.users != self.systems[row.system].population.counted:
+                taken = f"over {row.users:,} users" + (f" of {row.system}" if row.system else "")
+                others.setdefault(taken, []).append(row.metric)
+        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()]
 
 
 class Reports(Exports, Mapping[str, "Report"]):
@@ -217,14 +217,19 @@ def _rows(system: str, report: Report) -> Iterator[Row]:
         k = getattr(report.metrics[name], "k", None)
         if result.value is not None:
             low, high = result.interval() or (math.nan, math.nan)
-            yield Row(system, name, k, EVERYONE, result.value, low, high, result.users)
+            yield Row(system, report.marked(name), k, EVERYONE, result.value, low, high, result.users)
         for part, value in result.parts.items():
-            yield Row(system, f"{name}[{part}]", k, EVERYONE, value, users=result.users)
+            yield Row(system, report.marked(f"{name}[{part}]"), k, EVERYONE, value, users=result.users)
 
 
 def _bold(cell: Cell) -> str:
     text = html.escape(cell.text)
     return f"<b>{text}</b>" if cell.best else text
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same, counts as whole numbers that may be missing."""
+    return frame.astype({name: kind for name, kind in WHOLE_NUMBERS.items() if name in frame})
 
 
 def written(text: str, path: str | os.PathLike[str] | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import pyarrow.parquet as pa_parquet
 from bridgeval.data.ids import Ids, encode
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
+
+if TYPE_CHECKING:
+    from bridgeval.report.report import Report
 
 # (baseline, system)
 Pairs = Sequence[tuple[str, str]]
@@ -102,6 +105,15 @@ class Panel:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def is_mean_of_users(report: Report, metric: str) -> bool:
+    """Whether the number reported is the mean of the per-user values; a median, or a pooled RMSE, is not."""
+    table, value = report.collected.get(metric), report.results[metric].value
+    if table is None or value is None:
+        return False
+    defined = table.values[~np.isnan(table.values)]
+    return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
 
 
 def is_user_values(path: Any) -> bool:

@@ -30,6 +30,7 @@ class Population:
         repeated_shown: recommendation rows whose (user, item) came before; the best one counts.
         repeated_relevant: the same for the relevance.
         masked: rows scored -inf, which are not shown.
+        seen: cells of a score matrix that are masked because the user has the item in the history.
         unknown_shown: shown items that the catalogue (or the history) does not have; None when it is not known.
         unknown_relevant: relevant rows whose item the catalogue does not have.
     """
@@ -44,6 +45,7 @@ class Population:
     masked: int
     unknown_shown: int | None = None
     unknown_relevant: int | None = None
+    seen: int = 0
 
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
@@ -60,6 +62,7 @@ class Population:
             notes.get("masked rows", 0),
             notes.get("shown items not in the catalogue"),
             notes.get("relevant items not in the catalogue"),
+            notes.get("seen rows", 0),
         )
 
     def sentences(self) -> list[str]:
@@ -72,6 +75,7 @@ class Population:
             "repeated (user, item) rows in the recommendations; the best one counts": self.repeated_shown,
             "repeated (user, item) rows in the relevance; the highest gain counts": self.repeated_relevant,
             "rows scored -inf are masked": self.masked,
+            "scores are masked because the user has the item in the history": self.seen,
             "shown items are not in the catalogue": self.unknown_shown or 0,
             "relevant rows have an item that is not in the catalogue": self.unknown_relevant or 0,
         }
@@ -87,6 +91,7 @@ class Report(Exports, Mapping[str, float]):
         metrics: name -> the Metric behind it.
         population: who counted, who was left out, and why.
         loader: the loader that read the data.
+        label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
         manifest: what made it, where that is known: inputs and their hashes, parameters.
     """
 
@@ -95,11 +100,16 @@ class Report(Exports, Mapping[str, float]):
     population: Population
     loader: str = ""
     collected: Mapping[str, UserTable] = field(default_factory=dict)
+    label: str = ""
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def systems(self) -> Mapping[str, Report]:
         return {"": self}
+
+    def marked(self, name: str) -> str:
+        """A metric's name with the report's label."""
+        return f"{name} ({self.label})" if self.label else name
 
     @property
     def values(self) -> dict[str, float]:  # type: ignore[override]
@@ -164,7 +174,7 @@ class Report(Exports, Mapping[str, float]):
         raise UnknownMetricError(f"the report has no {name!r}", hint=f"it has {', '.join(self.results)}")
 
 
-def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "") -> Report:
+def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = "") -> Report:
     """A Report of what was asked for; warns of repeated rows; refuses to report on nobody."""
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:
@@ -186,7 +196,7 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     }
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)
-    return Report(found, named, population, loader, collected)
+    return Report(found, named, population, loader, collected, label)
 
 
 def _refuse_nobody(results: Mapping[str, Result], population: Population) -> None:

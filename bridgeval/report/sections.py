@@ -66,8 +66,13 @@ class Content:
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
-        """Name -> metric, of all systems."""
-        return {name: metric for report in self.systems.values() for name, metric in report.metrics.items()}
+        """Name -> metric, of all systems; parts of a metric have entries of their own."""
+        return {
+            report.marked(name): report.metrics[whole]
+            for report in self.systems.values()
+            for whole, result in report.results.items()
+            for name in (whole, *(f"{whole}[{part}]" for part in result.parts))
+        }
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Row]]:
@@ -83,8 +88,8 @@ class Content:
         """Name without its cutoff -> names with it, by cutoff."""
         found: dict[str, list[str]] = {}
         for name, metric in self.metrics.items():
-            k = getattr(metric, "k", None)
-            found.setdefault(name.removesuffix(f"@{k}"), []).append(name)
+            if name in self.rows:
+                found.setdefault(name.replace(f"@{getattr(metric, 'k', None)}", ""), []).append(name)
         return {base: sorted(names, key=lambda n: getattr(self.metrics[n], "k", 0)) for base, names in found.items()}
 
     @cached_property
@@ -94,8 +99,7 @@ class Content:
         def distance(name: str) -> int:
             return abs(getattr(self.metrics[name], "k", USUAL_CUTOFF) - USUAL_CUTOFF)
 
-        chosen = (min(names, key=distance) for names in self.groups.values())
-        return [name for name in chosen if name in self.rows]
+        return [min(names, key=distance) for names in self.groups.values()]
 
     @cached_property
     def headline(self) -> str | None:
@@ -162,7 +166,10 @@ def over_users(content: Content) -> Section | None:
 
     figures = []
     for name in content.leading:
-        collected = [report.collected.get(name) for report in content.systems.values()]
+        collected = [
+            {report.marked(own): table for own, table in report.collected.items()}.get(name)
+            for report in content.systems.values()
+        ]
         values = [table.values for table in collected if table is not None]
         if len(values) == len(collected) and all(np.isfinite(one).any() for one in values):
             figures.append(Drawn(name, charts.distribution(values), f"share of users by their {name}"))
@@ -210,12 +217,12 @@ def inspection(content: Content) -> Section | None:
 
 def definitions(content: Content) -> Section:
     """What each number means."""
-    found = [definition_of(metric) for metric in content.metrics.values()]
     grouped: dict[tuple[Any, ...], list[str]] = {}
-    for one in found:
-        k = getattr(content.metrics[one.name], "k", None)
-        native = one.native.removesuffix(f"@{k}")
-        grouped.setdefault((native, one.family, one.direction, one.summary, one.rules), []).append(one.name)
+    asked = {r.marked(name): metric for r in content.systems.values() for name, metric in r.metrics.items()}
+    for name, metric in asked.items():
+        one = definition_of(metric)
+        native = one.native.removesuffix(f"@{getattr(metric, 'k', None)}")
+        grouped.setdefault((native, one.family, one.direction, one.summary, one.rules), []).append(name)
     body = _rendered("definitions.html", grouped=grouped)
     return Section(
         "definitions", "What the numbers mean", body, "The same name means different things elsewhere. Here it is this."
@@ -268,7 +275,7 @@ def _card(content: Content, name: str) -> dict[str, Any]:
 
 
 def _by_family(content: Content) -> list[tuple[str, dict[str, Row]]]:
-    return sorted(content.rows.items(), key=lambda pair: _place(_metric_of(content, pair[0]).family))
+    return sorted(content.rows.items(), key=lambda pair: _place(content.metrics[pair[0]].family))
 
 
 def _place(family: str) -> int:
@@ -276,14 +283,9 @@ def _place(family: str) -> int:
     return known.index(family) if family in known else len(known)
 
 
-def _metric_of(content: Content, name: str) -> Metric:
-    """The metric behind a row; rows of parts carry the part in square brackets."""
-    return content.metrics[name] if name in content.metrics else content.metrics[name.rpartition("[")[0]]
-
-
 def _line(content: Content, row: tuple[str, dict[str, Row]]) -> dict[str, Any]:
     name, found = row
-    metric = _metric_of(content, name)
+    metric = content.metrics[name]
     better = metric.higher_is_better
     best = best_of((one.value for one in found.values()), better)
     cells = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ class SparkSource:
     session: SparkSession
     frames: Mapping[str, Tagged]
     tables: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
     @staticmethod
     def of(
@@ -75,10 +76,12 @@ class SparkSource:
     @property
     def offers(self) -> frozenset[str]:
         offers = {need for argument in (*self.frames, *self.tables) for need in ANSWERS.get(argument, ())}
+        offers.add("all users")
         return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)
 
     def run(self, plan: Plan, how: Execution) -> States:
         """One job for all metrics, after one over the history where there is a history."""
+        how.refuse_resume()
         check_executors(self.session, plan)
         needed = self._needed(plan)
         rows = united(needed)
@@ -106,13 +109,15 @@ class SparkSource:
         """The frames that the plan reads user by user."""
         needs = plan.needs
         by_item = "prev_scores" in self.frames and self.frames["prev_scores"].kind("user") is None
+        known = "all users" in needs.users
+        had = needs.reads("seen") or "history lists" in needs.lists or "users of the history" in needs.users
         read = {
             "recommendations": True,
             "relevance": True,
-            "history": needs.reads("seen") or "users of the history" in needs.users,
+            "history": had or (known and "users" not in self.frames),
             "baseline": needs.reads("baseline_rank") or "users of the baseline" in needs.users,
             "prev_scores": needs.reads("prev_score") and not by_item,
-            "users": "users given" in needs.users,
+            "users": known or "users given" in needs.users,
         }
         return [frame for role, frame in self.frames.items() if read[role]]
 
@@ -125,6 +130,9 @@ class SparkSource:
 
     def _context(self, needs: Needs) -> Context:
         context = Inputs.of({}, {}, **{name: _local(value) for name, value in self.tables.items()}).context
+        if "all users" in needs.users and "users" in self.frames:
+            given = self.frames["users"].frame.select("user").distinct().count()
+            context = replace(context, given_users=given)
         history = self.frames.get("history")
         return context if history is None else with_history(context, history.frame, needs)
 

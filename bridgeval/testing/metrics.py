@@ -121,6 +121,7 @@ class _Unread:
     """A loader of data that must not be read."""
 
     name = "unread"
+    label = ""
     offers: frozenset[str] = frozenset()
 
     def recognises(self, recommendations: Any, relevance: Any, /) -> bool:

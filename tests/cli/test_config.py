@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bridgeval.errors import ConfigError
+from bridgeval.errors import BridgevalWarning, ConfigError
 from bridgeval.request import Request, read_config, request_of, system_and_path
+from bridgeval.request import run as evaluated
 from tests.cli.conftest import Run
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
@@ -52,3 +53,15 @@ def test_a_system_is_named_by_its_file_or_as_asked() -> None:
     assert system_and_path("-") == ("stdin", "-")
     assert system_and_path("runs=1/a.csv") == ("runs", "1/a.csv")
     assert system_and_path("runs/k=1/a.csv") == ("a", "runs/k=1/a.csv")
+
+
+def test_files_larger_than_memory_are_handed_on_as_paths(folder: Path) -> None:
+    given = {"recommendations": str(folder / "recs.csv"), "relevance": str(folder / "truth.csv"), "metrics": "Recall@2"}
+    small, large = request_of(given), request_of({**given, "memory": "100"})
+    assert not small.streamed
+    assert large.streamed
+    assert large.opened["relevance"] == str(folder / "truth.csv")
+    with pytest.warns(BridgevalWarning, match="not inspected"):
+        outcome = evaluated(large)
+    assert outcome.inspections == {}
+    assert outcome.reports["recs"].values == evaluated(small).reports["recs"].values == {"Recall@2": 0.75}

@@ -6,15 +6,21 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
+import torch
 
-from bridgeval import plugins
+from bridgeval import Scores, plugins
+from bridgeval.data.ids import Ids
+from bridgeval.data.rows import Rows
 from bridgeval.testing import World, check_loader, world
 from bridgeval.toolkits.librec import Fold
+from bridgeval.toolkits.warprec.files import Recommendations
 
 
 def rows(table: Mapping[Any, Any], *names: str) -> dict[str, list[Any]]:
@@ -53,6 +59,39 @@ def files(data: World, folder: Any, kind: str) -> tuple[Any, Any, dict[str, Any]
     return *paths, {}
 
 
+def scores(data: World, make: Callable[[Any], Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """The world as scores of all items that it shows; what a user was not shown is not stored, or -inf."""
+    users = list(data.recommendations)
+    items = sorted({item for pairs in data.recommendations.values() for item, _ in pairs}, reverse=True)
+    best: dict[tuple[int, int], float] = {}
+    for row, user in enumerate(users):
+        for item, score in data.recommendations[user]:
+            cell = row, items.index(item)
+            best[cell] = max(score, best.get(cell, score))
+    places = tuple(zip(*best, strict=True))
+    sparse = scipy.sparse.csr_matrix((list(best.values()), places), shape=(len(users), len(items)))
+    return Scores(make(sparse), users, items), data.relevance, dict(data.extras)
+
+
+def dense(sparse: Any) -> Any:
+    values = np.full(sparse.shape, -np.inf)
+    cells = sparse.tocoo()
+    values[cells.row, cells.col] = cells.data
+    return values
+
+
+def written(data: World) -> tuple[Any, Any, dict[str, Any]]:
+    """The world as it stands in a file of WarpRec's: best first, each item once, without those at -inf."""
+    shown = []
+    for user, pairs in data.recommendations.items():
+        best = {item: max(s for i, s in pairs if i == item) for item, _ in pairs}
+        order = sorted(best, key=lambda item: (best[item], item), reverse=True)
+        shown += [(user, item, best[item]) for item in order if best[item] != -np.inf]
+    users, items, numbers = zip(*shown, strict=True)
+    rows = Rows(Ids.of(users), Ids.of(items), {"score": np.array(numbers)}, ranked=True)
+    return Recommendations("model", rows), data.relevance, dict(data.extras)
+
+
 def librec(data: World, folder: Any) -> tuple[Any, Any, dict[str, Any]]:
     """Text files: no masked and no repeated rows, each user's best first, as LibRec writes them."""
     lines = []
@@ -79,6 +118,12 @@ FORMS: dict[str, dict[str, Callable[[World, Any], tuple[Any, Any, dict[str, Any]
         "csv": lambda data, folder: files(data, folder, "csv"),
         "tsv": lambda data, folder: files(data, folder, "tsv"),
     },
+    "scores": {
+        "sparse": lambda data, folder: scores(data, lambda sparse: sparse),
+        "array": lambda data, folder: scores(data, dense),
+        "tensor": lambda data, folder: scores(data, lambda sparse: torch.from_numpy(dense(sparse))),
+    },
+    "warprec": {"recommendations": lambda data, folder: written(data)},
     "librec": {"files": librec},
 }
 TEXT_IDS_ONLY = {"librec"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -104,3 +105,11 @@ def test_saved_reports_carry_hashes_of_frames_and_files(tmp_path: Path) -> None:
     # sha256sum of the file's 20 bytes
     assert first["history"]["bytes"] == 20
     assert len(first["history"]["sha256"]) == 64
+
+
+def test_a_labelled_report_marks_every_number(reports: bridgeval.Reports) -> None:
+    sampled = replace(reports["first"], label="sampled n=99")
+    both = bridgeval.Reports({"first": sampled, "second": sampled})
+    assert set(both.to_pandas().metric) >= {"MRR@1 (sampled n=99)", "rectools:NDCG@2 (sampled n=99)"}
+    assert "<code>MRR@2 (sampled n=99)</code>" in both.to_html()
+    assert "<code>MRR (sampled n=99)</code>" in both.to_html()

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import bridgeval
 from bridgeval import ListMetric, Slate
-from tests.spark.conftest import SETTINGS, environment
+from tests.conftest import SPARK_SETTINGS, spark_environment
 from tests.spark.worlds import world
 
 # How long executors wait for the dead to answer.
@@ -48,9 +48,9 @@ def _parent(process: int) -> int:
 
 def main(folder: str) -> None:
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("bridgeval-cluster-test")
-    for name, value in (SETTINGS | PATIENCE | {"spark.sql.warehouse.dir": f"{folder}/warehouse"}).items():
+    for name, value in (SPARK_SETTINGS | PATIENCE | {"spark.sql.warehouse.dir": f"{folder}/warehouse"}).items():
         builder = builder.config(name, value)
-    for name, value in environment().items():
+    for name, value in spark_environment().items():
         builder = builder.config(f"spark.executorEnv.{name}", value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.conftest import ROOT, environment
+from tests.conftest import ROOT, spark_environment
 
 pytestmark = pytest.mark.spark
 
@@ -19,10 +19,10 @@ def test_a_killed_executor_changes_no_digit(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.spark.cluster", str(tmp_path)],
         cwd=ROOT,
-        env=os.environ | environment(),
+        env=os.environ | spark_environment(),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     expected, found, again, killed = json.loads(done.stdout.splitlines()[-1])

@@ -41,6 +41,7 @@ class FileSource:
 
     at_once: DeferredSource
     streamed: StreamedSource
+    label: str = ""
 
     @property
     def offers(self) -> frozenset[str]:

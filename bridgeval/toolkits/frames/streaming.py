@@ -43,6 +43,7 @@ class StreamedSource:
     given: Mapping[str, Any] = field(default_factory=dict)
     offers: frozenset[str] = frozenset()
     size: int = 0
+    label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
         savepoint = None if how.resume is None else Savepoint(how.resume, plan, self._origin())

@@ -107,6 +107,7 @@ class FoldSource:
 
     fold: Fold
     given: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
     @property
     def offers(self) -> frozenset[str]:
@@ -123,6 +124,7 @@ class FoldSource:
         return frozenset(offers) | offers_of({}, **self.given)
 
     def run(self, plan: Plan, how: Execution) -> States:
+        how.refuse_resume()
         reading = Reading(self.fold, plan.needs, self.given)
         return fold(plan, reading.slates(), reading.context, how)
 

@@ -29,14 +29,8 @@ from bridgeval.toolkits.librec.ranking import (
     TestOrderNDCG,
 )
 from bridgeval.toolkits.librec.rerank import RBO, AverageOverlap, KendallTau, ProtectedRank
-from bridgeval.toolkits.librec.spread import (
-    AlphaCoverage,
-    AlphaIA,
-    ListInformation,
-    RatedCoverage,
-    ScoreExposure,
-    ShowingEntropy,
-)
+from bridgeval.toolkits.librec.shipped import AlphaIA, ScoreExposure
+from bridgeval.toolkits.librec.spread import AlphaCoverage, ListInformation, RatedCoverage, ShowingEntropy
 from bridgeval.toolkits.librec.unfairness import MissRate, PredictionUnfairness, ScoreParity, SignedError
 
 # Lists are ranked by the order of the file, and every test row is relevant, whatever its rating.

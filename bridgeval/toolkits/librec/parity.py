@@ -154,6 +154,11 @@ class PrecisionParity(TotalMetric):
     """Mean precision at k of protected users minus that of the others; with one group only, plus or minus its mean.
 
     Users without a relevant row do not count. LibRec: CStatisticalParityEvaluator.
+
+    >>> import bridgeval
+    >>> lists, groups = {1: ["a"], 2: ["b"]}, {1: "F", 2: "M"}
+    >>> bridgeval.evaluate(lists, {1: ["a"], 2: ["a"]}, "PrecisionParity@1", user_groups=groups)["PrecisionParity@1"]
+    1.0
     """
 
     name = "PrecisionParity"
@@ -189,6 +194,11 @@ class Miscalibration(StrictMetric):
     p_f is the share of the first k places, q_f that of the user's training items, with feature f. Shares need not add
     up to 1, and Steck, "Calibrated recommendations" (2018), has p and q the other way round. Undefined for users
     without training rows or without a list. LibRec: MiscalibrationEvaluator.
+
+    >>> import bridgeval
+    >>> known = {"history": {1: ["b"]}, "item_features": {"a": ["new"], "b": ["new"]}}
+    >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "Miscalibration@1", **known)["Miscalibration@1"]
+    0.0
     """
 
     name = "Miscalibration"

@@ -78,7 +78,13 @@ class OneItemReciprocalRank(TopKMetric):
 
     The item is the one that LibRec numbered first (by first appearance in the ratings); the others do not matter, so
     with more than one test item a user this is not the average reciprocal hit rank of Deshpande and Karypis (2004)
-    that LibRec's AverageReciprocalHitRankEvaluator is named after.
+    that LibRec's AverageReciprocalHitRankEvaluator is named after. Where the ratings are not known, the item is the
+    first of the catalogue.
+
+    >>> import bridgeval
+    >>> options = {"catalogue": ["a", "b", "c"], "metrics": "OneItemReciprocalRank@2"}
+    >>> bridgeval.evaluate({1: ["c", "b"]}, {1: ["b", "c"]}, **options)["OneItemReciprocalRank@2"]
+    0.5
     """
 
     name = "OneItemReciprocalRank"
@@ -105,6 +111,11 @@ class SetOrderAUC(TopKMetric):
     scores `(r (c - n - (k - r)) + w) / (r (c - r))`, 0.5 without hits. w counts, going through the user's test items
     in the order in which Java's hash set holds their numbers, how many hits come before each miss. So the value
     depends on how items are numbered; `GAUC` is a sound measure where whole rankings are known.
+
+    >>> import bridgeval
+    >>> known = {"history": {1: ["a"]}, "catalogue": ["a", "b", "c", "d", "e"]}
+    >>> bridgeval.evaluate({1: ["b"]}, {1: ["b"]}, "SetOrderAUC@1", **known)["SetOrderAUC@1"]  # 3 of 3 pairs
+    1.0
     """
 
     name = "SetOrderAUC"

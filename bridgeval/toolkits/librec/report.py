@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+import bridgeval
 from bridgeval import spec
+from bridgeval.data.ids import Ids
 from bridgeval.engine.metric import Metric
-from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, SpecError, UnknownMetricError
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Result
+from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, UnknownMetricError
 from bridgeval.report import Report
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
-from bridgeval.toolkits.librec.config import Config
 from bridgeval.toolkits.librec.custom import custom, script_class
+from bridgeval.toolkits.librec.fold import FoldSource
 from bridgeval.toolkits.librec.java import JavaValues, java_values
 from bridgeval.toolkits.librec.metrics import java_metric, logged_name, script_metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bridgeval.report.comparison import Comparison
     from bridgeval.toolkits.librec.study import Study
 
 DEFAULT_RANKING = ("librec:ndcg_binary@{k}", "librec:precision@{k}", "librec:recall@{k}")
@@ -93,17 +99,41 @@ class StudyReport:
         parts = [report.per_user(metric).assign(experiment=name, fold=fold) for name, fold, report in self._each()]
         return pd.concat(parts, ignore_index=True)[["experiment", "fold", "user", "value"]]
 
-    def compare(self, metric: str) -> pd.DataFrame:
+    def compare(self, metric: str | None = None, **options: Any) -> Comparison:
         """Every two experiments on the same users: how far apart, and whether that may be chance.
 
-        Users are paired within folds; a user in three folds is three pairs. Columns: first, second, pairs, the mean
-        difference (second - first), the statistic and p of the paired t test, and p of Wilcoxon's signed ranks.
-        """
-        import pandas as pd
+        Users are paired within folds; a user of three folds is three pairs. Pooled rating errors are no means over
+        users: ask for e.g. `librec:rmse(average="users")` to compare them.
 
-        values = self.per_user(metric).pivot(index=["fold", "user"], columns="experiment", values="value")
-        rows = [_compared(first, second, values) for first, second in combinations(self.reports, 2)]
-        return pd.DataFrame(rows, columns=["first", "second", "pairs", "difference", "t", "t p", "wilcoxon p"])
+        Args:
+            metric: one of the report's; all that are means over users by default.
+            options: of `bridgeval.compare`, e.g. test="wilcoxon" or baseline="exp00001"; all pairs by default.
+        """
+        pooled = {name: self._pooled(name, metric) for name in self.reports}
+        return bridgeval.compare(pooled, **{"pairs": "all", **options})
+
+    def _pooled(self, experiment: str, metric: str | None) -> Report:
+        """One report of all folds, with a user of a fold as a user of its own."""
+        folds = self.reports[experiment]
+        any_fold = next(iter(folds.values()))
+        means = [name for name in any_fold.metrics if is_mean(any_fold, name)]
+        names = means if metric is None else [metric]
+        if not names or not set(names) <= set(means):
+            raise UnknownMetricError(
+                f"{metric or 'no metric of the report'} is not the mean of users' values",
+                hint=f"the report has {', '.join(means) or 'no such mean; evaluate e.g. nDCG@10'}",
+            )
+        tables = {}
+        for name in names:
+            values = {fold: report.per_user(name) for fold, report in folds.items()}
+            users = [f"{fold} {user}" for fold, frame in values.items() for user in frame["user"]]
+            tables[name] = UserTable(Ids.of(users), np.concatenate([frame["value"] for frame in values.values()]))
+        return replace(
+            any_fold,
+            results={name: Result(float(np.nanmean(table.values)), users=len(table)) for name, table in tables.items()},
+            metrics={name: any_fold.metrics[name] for name in names},
+            collected=tables,
+        )
 
     def java_values(self) -> pd.DataFrame:
         """What LibRec computed beside what was computed here: experiment, fold, metric, java, here, difference.
@@ -174,18 +204,15 @@ def study_report(
 ) -> StudyReport:
     """Evaluates all folds of all experiments; behind `Study.evaluate`."""
     left_out: dict[str, str] = {}
-    asked = (
-        _configured(study.folder, study.config, trust_scripts, compat, left_out)
-        if metrics is None
-        else _parsed(metrics)
-    )
+    asked = _parsed(metrics) if metrics is not None else _configured(study, trust_scripts, compat, left_out)
     chosen: dict[str, Any] = {"per_user": True, **options}
     reports = {
         name: {number: fold.evaluate(asked, **chosen) for number, fold in experiment.items()}
         for name, experiment in study.items()
     }
-    for name, why in left_out.items():
-        warnings.warn(f"{name} was left out: {why}", StudyWarning, stacklevel=3)
+    if left_out:
+        said = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
+        warnings.warn(said, StudyWarning, stacklevel=3)
     java = {name: java_values(experiment.folder) for name, experiment in study.items()}
     if study.config.reranked and any(java.values()):
         warnings.warn(
@@ -204,10 +231,9 @@ def _parsed(metrics: Any) -> list[Metric]:
     return spec.parse_all(made, "librec")
 
 
-def _configured(
-    folder: Path, config: Config, trust_scripts: bool, compat: Compat, left_out: dict[str, str]
-) -> list[Metric]:
+def _configured(study: Study, trust_scripts: bool, compat: Compat, left_out: dict[str, str]) -> list[Metric]:
     """The metrics that a configuration names; what cannot be had is noted in `left_out`."""
+    config = study.config
     named: list[str | Metric] = []
     for name in config.java:
         try:
@@ -216,7 +242,7 @@ def _configured(
             left_out[name] = error.wrong
     for script in config.scripts:
         known = script_metric(script) if script.folder is None else None
-        path = folder / (script.folder or "") / script.name
+        path = study.folder / (script.folder or "") / script.name
         if known is not None:
             named.append(known)
         elif script.folder is None:
@@ -228,36 +254,24 @@ def _configured(
             named.append(custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()")))
     if not named:
         named = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
-    if not named:
-        raise SpecError("the study names no metric", hint="give metrics=['librec:ndcg_binary@10']")
-    return spec.parse_all(named, "librec")
+    return [metric for metric in spec.parse_all(named, "librec") if _can_be_had(metric, study, left_out)]
 
 
-def _compared(first: str, second: str, values: pd.DataFrame) -> tuple[Any, ...]:
-    from scipy import stats
+def _can_be_had(metric: Metric, study: Study, left_out: dict[str, str]) -> bool:
+    """Whether the files of the study answer what a metric needs; noted in `left_out` where they do not."""
+    try:
+        for experiment in study.values():
+            for fold in experiment.values():
+                metric.needs().check(str(metric), FoldSource(fold).offers)
+    except NeedError as error:
+        left_out[str(metric)] = error.wrong.removeprefix(f"{metric} ")
+        return False
+    return True
 
-    pairs = values[[first, second]].dropna()
-    gaps = (pairs[second] - pairs[first]).to_numpy()
-    if len(gaps) < 2 or not gaps.any():
-        nothing = float("nan")
-        return (
-            first,
-            second,
-            len(gaps),
-            float(gaps.mean()) if len(gaps) else nothing,
-            nothing,
-            nothing,
-            nothing,
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        t, signed = stats.ttest_1samp(gaps, 0), stats.wilcoxon(gaps)
-    return (
-        first,
-        second,
-        len(gaps),
-        float(gaps.mean()),
-        float(t.statistic),
-        float(t.pvalue),
-        float(signed.pvalue),
-    )
+
+def is_mean(report: Report, name: str) -> bool:
+    """Whether a number of the report is the mean of its users' values."""
+    table, result = report.collected.get(name), report.results.get(name)
+    if table is None or result is None or result.value is None:
+        return False
+    return bool(np.isclose(np.nanmean(table.values), result.value, rtol=1e-9, atol=1e-12))

@@ -1,0 +1,70 @@
+"""RePlay: its metrics under the engine here. Change `from replay.metrics import ...` to this module and go on.
+
+The older generation (`replay.experimental.metrics`, k at the call) is in `bridgeval.toolkits.replay.experimental`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bridgeval.convention import Convention
+from bridgeval.hookspecs import hookimpl
+from bridgeval.toolkits.replay import experimental
+from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
+from bridgeval.toolkits.replay.metrics import EXPERIMENTAL, REPLAY
+from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
+from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
+from bridgeval.toolkits.replay.newer import (
+    MAP,
+    MRR,
+    NDCG,
+    CategoricalDiversity,
+    Coverage,
+    HitRate,
+    Novelty,
+    Precision,
+    Recall,
+    RocAuc,
+    Surprisal,
+    Unexpectedness,
+)
+from bridgeval.toolkits.replay.offline import Experiment, OfflineMetrics
+from bridgeval.toolkits.replay.older import enriched as get_enriched_recommendations
+from bridgeval.toolkits.replay.run import MetricDuplicatesWarning
+from bridgeval.toolkits.replay.torch_builder import TorchMetricsBuilder, metrics_to_df
+
+__all__ = [
+    "MAP",
+    "MRR",
+    "NDCG",
+    "CalculationDescriptor",
+    "CategoricalDiversity",
+    "ConfidenceInterval",
+    "Coverage",
+    "Experiment",
+    "HitRate",
+    "Mean",
+    "Median",
+    "Metric",
+    "MetricDuplicatesWarning",
+    "NCISMetric",
+    "NCISPrecision",
+    "Novelty",
+    "OfflineMetrics",
+    "PerUser",
+    "Precision",
+    "RecOnlyMetric",
+    "Recall",
+    "RocAuc",
+    "Surprisal",
+    "TorchMetricsBuilder",
+    "Unexpectedness",
+    "experimental",
+    "get_enriched_recommendations",
+    "metrics_to_df",
+]
+
+
+@hookimpl
+def bridgeval_conventions() -> Iterable[Convention]:
+    return [REPLAY, EXPERIMENTAL]

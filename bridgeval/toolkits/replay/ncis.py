@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval import plugins
 from bridgeval.convention import Entry
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, Ranked, Relevant, Users
+from bridgeval.engine.blocks import Blocks, Users
 from bridgeval.engine.metric import Metric, TopKMetric
 from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.source import LocalSource
+from bridgeval.engine.summary import Over
 from bridgeval.errors import MetricFailedError
-from bridgeval.evaluate import evaluate
 from bridgeval.metrics import NCISPrecision as NativePrecision
+from bridgeval.toolkits.replay import older
+from bridgeval.toolkits.replay.bases import Metric as ReplayMetric
+from bridgeval.toolkits.replay.custom import user_lists
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +54,7 @@ NCIS_METRICS = {
 }
 
 
-class NCISMetric:
+class NCISMetric(ReplayMetric):
     """The base of NCIS metrics written for RePlay: subclasses define the static `_get_metric_value_by_user`.
 
     It is given `k`, `pred` (items, best first, not cut to k), `ground_truth` (items) and `weights` (of `pred`) by
@@ -76,26 +79,6 @@ class NCISMetric:
         self.activation = activation
         self._weighed(1, 1)
 
-    def __str__(self) -> str:
-        return type(self).__name__
-
-    def __call__(
-        self, recommendations: Any, ground_truth: Any, k: int | Iterable[int], ground_truth_users: Any = None
-    ) -> float | dict[int, float]:
-        """The mean over the users of the truth, or over `ground_truth_users`; a number for one k, else a dict."""
-        cutoffs = [k] if isinstance(k, int) else list(k)
-        users: Users = "relevant" if ground_truth_users is None else "given"
-        metrics = {one: self.metric(one, max(cutoffs), users) for one in cutoffs}
-        report = evaluate(
-            recommendations,
-            ground_truth,
-            list(metrics.values()),
-            prev_scores=self.prev_policy_weights,
-            users=ground_truth_users,
-        )
-        values = {one: report[str(metric)] for one, metric in metrics.items()}
-        return values[k] if isinstance(k, int) else values
-
     def metric(self, k: int, max_k: int | None = None, users: Users = "relevant") -> TopKMetric:
         """The metric behind one cutoff of a call whose largest cutoff is `max_k`."""
         weighed = self._weighed(k, max_k or k, users)
@@ -111,18 +94,26 @@ class NCISMetric:
         """A pandas frame (user_idx, pred, weight, ground_truth) of lists, one row for each user that counts."""
         import pandas as pd
 
-        users: Users = "relevant" if ground_truth_users is None else "given"
-        plan = Plan.of([Enriched(self._weighed(max_k, max_k, users))])
-        loader = plugins.installed().loader_for(recommendations, ground_truth)
-        extras = {"prev_scores": self.prev_policy_weights, "users": ground_truth_users}
-        source = loader.load(recommendations, ground_truth, **extras)
+        plan = Plan.of([Enriched(self._weighed(max_k, max_k, _population(ground_truth_users is not None)))])
+        inputs = older.inputs_of(recommendations, ground_truth, ground_truth_users, **self._older_extras())
+        source = LocalSource(inputs.slates, inputs.context, inputs.offers)
         plan.check(source.offers)
         state: Any = source.run(plan, Execution(torch.device("cpu")))[0]
         return pd.DataFrame(state.rows, columns=["user_idx", "pred", "weight", "ground_truth"])
 
+    def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[Metric]:
+        return [replace(self.metric(k, max_k, _population(given)), over=over) for k in ks]
+
+    def _older_extras(self) -> dict[str, Any]:
+        return {"prev_scores": self.prev_policy_weights}
+
     def _weighed(self, k: int, max_k: int, users: Users = "relevant") -> NativePrecision:
         line = NCIS_METRICS["NCISPrecision"]
         return line(k=k, cut=max_k, threshold=self.threshold, activation=self.activation, users=users)
+
+
+def _population(given: bool) -> Users:
+    return "given" if given else "relevant"
 
 
 class NCISPrecision(NCISMetric):
@@ -193,19 +184,10 @@ def by_name(function: Callable[..., float]) -> Callable[[int, list[Any], list[An
 
 def enriched(blocks: Blocks, weighed: NativePrecision) -> Iterator[tuple[int, Any, list[Any], list[float], list[Any]]]:
     """(row of the batch, user, items shown, their weights, items of the truth) of every user that counts."""
-    batch = blocks.batch
-    shown, relevant = blocks[Ranked(weighed.ranking)], blocks[Relevant(weighed.relevance)]
-    pred, truth = (
-        batch.slates.items.take(lists.items[lists.valid].cpu().numpy()).tolist() for lists in (shown, relevant)
-    )
-    weights = blocks[weighed.weights].weights[shown.valid].tolist()
-    ends, truth_ends = (lists.valid.sum(1).cumsum(0).tolist() for lists in (shown, relevant))
-    lengths, truth_lengths = (lists.valid.sum(1).tolist() for lists in (shown, relevant))
-    users = batch.slates.users.slice(batch.start, batch.stop).tolist()
-    for row in torch.nonzero(weighed.counted(blocks)).flatten().tolist():
-        part = slice(ends[row] - lengths[row], ends[row])
-        wanted = truth[truth_ends[row] - truth_lengths[row] : truth_ends[row]]
-        yield row, users[row], pred[part], weights[part], wanted
+    weights = blocks[weighed.weights].weights.tolist()
+    counted = weighed.counted(blocks)
+    for row, user, pred, truth in user_lists(blocks, counted, weighed.ranking, weighed.relevance):
+        yield row, user, pred, weights[row][: len(pred)], truth
 
 
 @dataclass(frozen=True)

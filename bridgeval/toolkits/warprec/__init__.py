@@ -1,14 +1,43 @@
-"""WarpRec: its forty metrics by its names, with its numbers."""
+"""WarpRec: its forty metrics by its names, score matrices, its metric classes and the files it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from bridgeval.convention import Convention
-from bridgeval.hookspecs import hookimpl
+from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.toolkits.warprec.adapter import metric
+from bridgeval.toolkits.warprec.bases import (
+    BaseMetric,
+    MetricBlock,
+    RatingMetric,
+    TopKMetric,
+    UserAverageTopKMetric,
+    metric_registry,
+)
+from bridgeval.toolkits.warprec.files import read_per_user, read_recommendations, read_split
+from bridgeval.toolkits.warprec.loader import ScoresLoader, WrittenLoader
 from bridgeval.toolkits.warprec.metrics import WARPREC
+
+__all__ = [
+    "BaseMetric",
+    "MetricBlock",
+    "RatingMetric",
+    "TopKMetric",
+    "UserAverageTopKMetric",
+    "metric",
+    "metric_registry",
+    "read_per_user",
+    "read_recommendations",
+    "read_split",
+]
 
 
 @hookimpl
 def bridgeval_conventions() -> Iterable[Convention]:
     return [WARPREC]
+
+
+@hookimpl
+def bridgeval_loaders() -> Iterable[Loader]:
+    return [ScoresLoader(), WrittenLoader()]

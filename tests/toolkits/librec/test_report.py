@@ -77,27 +77,29 @@ def test_java_values_of_metrics_that_were_not_asked_for_have_nothing_beside_them
 
 def test_experiments_are_compared_on_the_same_users(report):
     name = "librec:ndcg_binary@10"
-    row = report.compare(name).iloc[0]
+    row = report.compare(name).difference(name)
     values = report.per_user(name).sort_values(["fold", "user"])
     first, second = (values[values["experiment"] == one]["value"].to_numpy() for one in ("exp00000", "exp00001"))
-    expected = stats.ttest_rel(second, first)
-    assert (row["first"], row["second"], row["pairs"]) == ("exp00000", "exp00001", 108)
-    assert row["difference"] == pytest.approx((second - first).mean())
-    assert row["t"] == pytest.approx(expected.statistic)
-    assert row["t p"] == pytest.approx(expected.pvalue)
-    assert row["wilcoxon p"] == pytest.approx(stats.wilcoxon(second, first).pvalue)
+    assert (row.baseline, row.system, row.users) == ("exp00000", "exp00001", 108)
+    assert row.difference == pytest.approx((second - first).mean())
+    assert row.p_t == pytest.approx(stats.ttest_rel(second, first).pvalue)
+    assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(second, first).pvalue)
 
 
-def test_experiments_without_any_difference_have_no_test():
-    report = Study(RANKING).evaluate("librec:idcg")
-    row = report.compare("librec:idcg").iloc[0]
-    assert row["difference"] == 0
-    assert np.isnan(row["t p"])
+def test_all_metrics_that_are_means_over_users_are_compared_by_default(report):
+    compared = {row.metric for row in report.compare(resamples=200)}
+    assert "librec:NormalizedDCGEvaluator@10" in compared
+    assert "librec:EntropyEvaluator@10" not in compared
 
 
-def test_metrics_without_user_values_cannot_be_compared(report):
-    with pytest.raises(UnknownMetricError, match="one value for all users"):
+def test_metrics_that_are_no_mean_over_users_cannot_be_compared(report):
+    with pytest.raises(UnknownMetricError, match="is not the mean of users' values"):
         report.compare("librec:EntropyEvaluator@10")
+    by_user = 'librec:rmse(average="users")'
+    ratings = Study(RATING).evaluate(["librec:rmse", by_user])
+    with pytest.raises(UnknownMetricError, match=r"the report has librec:rmse\(average"):
+        ratings.compare("librec:rmse")
+    assert ratings.compare(by_user, resamples=200).difference(by_user).users > 30
 
 
 def test_pictures_are_a_bar_and_a_box_for_each_metric(tmp_path):
@@ -172,6 +174,14 @@ def test_a_java_metric_that_is_not_known_is_left_out(tmp_path):
     with pytest.warns(StudyWarning, match="diversity was left out"):
         report = Study(folder).evaluate()
     assert report.metrics[0] == "librec:NormalizedDCGEvaluator@10"
+
+
+def test_a_metric_whose_files_are_missing_is_left_out(tmp_path):
+    folder = shutil.copytree(RANKING, tmp_path / "study")
+    (folder / "data" / "item-features.csv").unlink()
+    with pytest.warns(StudyWarning, match=r"PPercentRuleEvaluator.* was left out: needs item features"):
+        report = Study(folder).evaluate()
+    assert "librec:NormalizedDCGEvaluator@10" in report.metrics
 
 
 @pytest.mark.parametrize(

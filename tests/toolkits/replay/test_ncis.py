@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 import bridgeval
-from bridgeval.convention import Convention
 from bridgeval.errors import BadParameterError, DuplicateRowsWarning, MetricFailedError
-from bridgeval.toolkits.replay.ncis import NCIS_METRICS, NCISMetric, NCISPrecision
+from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
 
 FRAMES = {"pandas": pd.DataFrame, "polars": lambda data: pl.DataFrame(data)}
 COLUMNS = ("user_idx", "item_idx", "relevance")
@@ -183,12 +182,24 @@ def test_wrong_parameters_are_refused_when_the_metric_is_made(threshold, activat
         NCISPrecision(frame(PREV), threshold, activation)
 
 
-def test_the_convention_line_is_asked_for_by_name_and_comes_back_by_its_name():
-    line = Convention("replay-experimental", NCIS_METRICS)
-    _, maker = line.find("ncisprecision")
-    metric = maker(k=3, threshold=5.0, activation="logit", cut=8)
+class OwnLists(WeightOfHits):
+    """Brings its own lists, in the columns that RePlay's frames have."""
+
+    enriches = "given"
+
+    def _get_enriched_recommendations(self, recommendations, ground_truth, max_k, ground_truth_users=None):
+        return pd.DataFrame({"user_idx": [1], "pred": [[10, 11]], "weight": [[2.0, 1.0]], "ground_truth": [[11]]})
+
+
+def test_lists_of_ones_own_are_handed_over_by_name():
+    assert OwnLists(frame(PREV))(frame(RECS), frame(TRUTH), [1, 2]) == {1: 0.0, 2: 1.0}
+
+
+def test_the_convention_is_asked_for_by_name_and_comes_back_by_its_name():
+    (metric,) = bridgeval.parse('replay-experimental:NCISPrecision(threshold=5.0, activation="logit", cut=8)@3')
 
     assert (metric.order, metric.cut, metric.missing) == ("sigmoid", 8, "zero")
+    assert str(metric) == 'replay-experimental:NCISPrecision(threshold=5.0, activation="logit", cut=8)@3'
     assert bridgeval.parse(str(metric)) == [metric]
     assert pickle.loads(pickle.dumps(metric)) == metric
-    assert maker(k=3).cut == 3
+    assert bridgeval.parse("replay-experimental:NCISPrecision@3")[0].cut == 3

@@ -1,0 +1,329 @@
+"""Discovery: does the list show what the user, the crowd or another system would not have come up with?
+
+None of these looks at relevance, so users who were shown something count. H_u = items of the user in the history,
+n = min(k, items shown). B users, D depth of the ranked lists, V items of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.needs import Needs, baseline_column
+from bridgeval.data.ranking import Ranking, repeats
+from bridgeval.engine.blocks import Block, Blocks, ItemValues, Ranked, ShownColumn, ShownCount, Users, at_cutoff
+from bridgeval.engine.metric import TopKMetric
+from bridgeval.engine.state import ItemSums
+from bridgeval.engine.summary import Result
+from bridgeval.errors import BadParameterError
+
+
+@dataclass(frozen=True)
+class Surprisal(TopKMetric):
+    """Mean self-information of the items shown, scaled to 0..1: `w_i = log2(N / N_i) / log2(N)`.
+
+    N users are in the history, N_i of them have item i; an item that nobody has weighs 1, as one that a single user has
+    (self-information as in Zhou et al. 2010, "Solving the apparent diversity-accuracy dilemma"). With one user in the
+    history the scale is 0 / 0, so that items of the history have no value.
+
+    Undefined for users who were shown nothing.
+
+    Attributes:
+        divide_by: "shown", n; or "k", which counts missing places as no surprise.
+
+    >>> import bridgeval
+    >>> history = {1: ["a"], 2: ["a", "b"], 3: ["a"], 4: ["a"]}
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "Surprisal@2", history=history)["Surprisal@2"]
+    0.5
+    """
+
+    name = "Surprisal"
+    family = "novelty"
+
+    users: Users = field(default="shown", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item popularity"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        total = at_cutoff(blocks[SurprisalSums(self.ranking)], self.k)
+        return total / _places(blocks, self.ranking, self.k, self.divide_by)
+
+
+@dataclass(frozen=True)
+class Novelty(TopKMetric):
+    """The share of the items shown that the user does not have in the history: `|P[:k] - H_u| / n`.
+
+    Undefined for users who were shown nothing.
+
+    Attributes:
+        divide_by: "shown", n; or "k".
+        empty: what users who were shown nothing get: "undefined", or "one", nothing old was shown to them.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "Novelty@2", history={1: ["a"]})["Novelty@2"]
+    0.5
+    """
+
+    name = "Novelty"
+    family = "novelty"
+
+    users: Users = field(default="shown", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+    empty: Literal["undefined", "one"] = field(default="undefined", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"seen"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        old = at_cutoff(blocks[SeenCounts(self.ranking)], self.k).double()
+        shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        value = (shown - old) / _places(blocks, self.ranking, self.k, self.divide_by)
+        return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
+
+
+@dataclass(frozen=True)
+class Unexpectedness(TopKMetric):
+    """The share of the items shown that another system does not show in its own first k places.
+
+    `1 - |P[:k] & B[:k]| / n` with the baseline's list B, ranked by the same policy (after Murakami, Mori and Orihara
+    2008, who measure against a primitive predictor).
+
+    Undefined for users who were shown nothing, or to whom the baseline shows nothing.
+
+    Attributes:
+        divide_by: "shown", n; or "k", which counts missing places as unexpected.
+        empty: what users with an empty list on either side get: "undefined" or "zero".
+        baseline: the name of the baseline, where several were given.
+
+    >>> import bridgeval
+    >>> lists = {1: ["a", "b"]}
+    >>> bridgeval.evaluate(lists, {1: ["b"]}, "Unexpectedness@2", baseline={1: ["c", "a"]})["Unexpectedness@2"]
+    0.5
+    """
+
+    name = "Unexpectedness"
+    family = "novelty"
+
+    users: Users = field(default="shown", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+    empty: Literal["undefined", "zero"] = field(default="undefined", kw_only=True)
+    baseline: str = field(default="", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(
+            pairs=frozenset({baseline_column(self.baseline)}),
+            baselines=frozenset({(self.baseline, self._baseline_ranking)}),
+        )
+
+    def values(self, blocks: Blocks) -> Tensor:
+        column = baseline_column(self.baseline, self._baseline_ranking)
+        place = blocks[ShownColumn(column, self.ranking)][:, : self.k]
+        expected = ((place <= self.k) & blocks[FirstShown(self.ranking)][:, : self.k]).sum(1).double()
+        value = 1 - expected / _places(blocks, self.ranking, self.k, self.divide_by)
+        has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
+        both = has_baseline & (blocks[ShownCount(self.ranking)] > 0)
+        return torch.where(both, value, 0.0 if self.empty == "zero" else torch.nan)
+
+    @property
+    def _baseline_ranking(self) -> Ranking:
+        """The policy, but for the cut, which is about the lists that are evaluated."""
+        return replace(self.ranking, cut=None)
+
+
+@dataclass(frozen=True)
+class CategoricalDiversity(TopKMetric):
+    """How many different categories the first k places show, for each item shown.
+
+    Items of several categories show all of them, so that the value may exceed 1; items without one show none.
+
+    Undefined for users who were shown nothing.
+
+    Attributes:
+        of: the categories of "items", given as item_features; or of "rows", a column `category` of the lists.
+        divide_by: "shown", n; or "k".
+
+    >>> import bridgeval
+    >>> genres = {"a": "rock", "b": "rock", "c": "jazz"}
+    >>> report = bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "CategoricalDiversity@2", item_features=genres)
+    >>> report["CategoricalDiversity@2"]
+    0.5
+    """
+
+    name = "CategoricalDiversity"
+    family = "diversity"
+
+    users: Users = field(default="shown", kw_only=True)
+    of: Literal["items", "rows"] = field(default="items", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        if self.of == "rows":
+            return super().needs() | Needs(pairs=frozenset({"category"}))
+        return super().needs() | Needs(context=frozenset({"item features"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        different = at_cutoff(blocks[CategoryCounts(self.of, self.ranking)], self.k).double()
+        return different / _places(blocks, self.ranking, self.k, self.divide_by)
+
+
+@dataclass(frozen=True)
+class Coverage(TopKMetric):
+    """The share of the catalogue that is shown to anybody in the first k places.
+
+    Catalogue coverage as in Ge, Delgado-Battenfeld and Jannach 2010, "Beyond accuracy". One value for all users.
+
+    Attributes:
+        known: the items that could be shown: the "catalogue", or those of the "history".
+        shown: count only "known" items among those shown, or "all", which may exceed 1.
+
+    >>> import bridgeval
+    >>> lists = {1: ["a", "b"], 2: ["a", "x"]}
+    >>> bridgeval.evaluate(lists, {1: ["b"]}, "Coverage@1,2", catalogue=["a", "b", "c", "d"]).values
+    {'Coverage@1': 0.25, 'Coverage@2': 0.5}
+    """
+
+    name = "Coverage"
+    family = "coverage"
+
+    users: Users = field(default="shown", kw_only=True)
+    known: Literal["catalogue", "history"] = field(default="catalogue", kw_only=True)
+    shown: Literal["known", "all"] = field(default="known", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.over != "mean":
+            raise BadParameterError("Coverage has one value for all users", f"over={self.over!r}", "leave over out")
+
+    def needs(self) -> Needs:
+        known = "catalogue" if self.known == "catalogue" else "item popularity"
+        return super().needs() | Needs(context=frozenset({known}))
+
+    def start(self) -> CoverageState:
+        return CoverageState()
+
+    def update(self, blocks: Blocks) -> CoverageState:
+        places = blocks[Ranked(self.ranking)].items[self.counted(blocks), : self.k]
+        is_shown = torch.zeros(blocks.batch.shown.pad + 1, dtype=torch.bool, device=blocks.device)
+        is_shown[places.flatten().long()] = True
+        if self.shown == "known":
+            is_shown &= self._is_known(blocks)
+        counts = is_shown[:-1].double().cpu().numpy()
+        return CoverageState(ItemSums(blocks.batch.slates.items, counts), self._size(blocks))
+
+    def compute(self, state: Any) -> Result:
+        found = int((state.shown.values > 0).sum())
+        value = found / state.size if state.size else float("nan")
+        return Result(value, notes={"items shown": found, "items known": state.size})
+
+    def per_user(self) -> None:  # type: ignore[override]
+        return None
+
+    def _is_known(self, blocks: Blocks) -> Tensor:
+        if self.known == "catalogue":
+            return blocks.lookup.in_catalogue
+        return blocks.lookup.items("popularity") > 0
+
+    def _size(self, blocks: Blocks) -> int:
+        if self.known == "history":
+            return len(blocks.context.items["popularity"].ids)
+        return len(blocks.context.catalogue or ())
+
+
+@dataclass(frozen=True)
+class CoverageState:
+    """Which items were shown, and how many are known; the same number everywhere."""
+
+    shown: ItemSums = field(default_factory=ItemSums)
+    size: int = 0
+
+    def merge(self, other: CoverageState) -> CoverageState:
+        return CoverageState(self.shown.merge(other.shown), max(self.size, other.size))
+
+
+def _places(blocks: Blocks, ranking: Ranking, k: int, divide_by: Literal["shown", "k"]) -> Tensor | int:
+    """What a share of the list is taken of; 0 / 0 leaves users without a list undefined."""
+    return k if divide_by == "k" else blocks[ShownCount(ranking)].clamp(max=k).double()
+
+
+@dataclass(frozen=True)
+class FirstShown(Block[Tensor]):
+    """Cells with an item that does not stand further up in its list: `[B, D]` bool."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown = blocks[Ranked(self.ranking)]
+        if self.ranking.duplicates == "best" or not blocks.batch.shown.repeated:
+            return shown.valid
+        return shown.valid & ~repeats(shown.items.contiguous(), blocks.batch.shown.pad)
+
+
+@dataclass(frozen=True)
+class SeenCounts(Block[Tensor]):
+    """Different items of the history in the first 1, 2, ... places: `[B, D]` int64."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        seen = blocks[ShownColumn("seen", self.ranking)]
+        return (seen & blocks[FirstShown(self.ranking)]).cumsum(1)
+
+
+@dataclass(frozen=True)
+class SurprisalSums(Block[Tensor]):
+    """Scaled self-information summed over the first 1, 2, ... places: `[B, D]` float64."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
+        holders = blocks[ItemValues("popularity", self.ranking)]
+        weights = torch.log2(everyone / holders) / torch.log2(everyone)
+        weights = torch.where(holders > 0, weights, 1.0)
+        return weights.masked_fill(~blocks[Ranked(self.ranking)].valid, 0).cumsum(1)
+
+
+@dataclass(frozen=True)
+class CategoryCounts(Block[Tensor]):
+    """Different categories in the first 1, 2, ... places: `[B, D]` int64."""
+
+    of: Literal["items", "rows"]
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        codes = self._codes(blocks)
+        users, depth, labels = codes.shape
+        flat = codes.view(users, depth * labels)
+        new = (flat != NO_CATEGORY) & ~repeats(flat, NO_CATEGORY)
+        return new.view(users, depth, labels).sum(2).cumsum(1)
+
+    def _codes(self, blocks: Blocks) -> Tensor:
+        """`[B, D, L]` categories of each place, NO_CATEGORY where an item has fewer than L."""
+        shown = blocks[Ranked(self.ranking)]
+        if self.of == "items":
+            labels = blocks[ItemLabels()]
+            return labels[shown.items.long()]
+        codes = blocks[ShownColumn("category", self.ranking)].long()
+        return codes.masked_fill(~shown.valid, NO_CATEGORY)[:, :, None]
+
+
+NO_CATEGORY = -1
+
+
+@dataclass(frozen=True)
+class ItemLabels(Block[Tensor]):
+    """The features of each item of the vocabulary as a list of codes: `[V + 1, L]` int64, L the most an item has."""
+
+    def make(self, blocks: Blocks) -> Tensor:
+        has = blocks.lookup.items("features") != 0
+        longest = max(int(has.sum(1).max()), 1)
+        items, codes = torch.nonzero(has, as_tuple=True)
+        place = has.cumsum(1)[items, codes] - 1
+        labels = torch.full((len(has), longest), NO_CATEGORY, dtype=torch.int64, device=blocks.device)
+        labels[items, place] = codes
+        return labels

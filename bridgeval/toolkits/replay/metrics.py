@@ -1,0 +1,81 @@
+"""RePlay's names for native metrics: `replay:` for `replay.metrics`, `replay-experimental:` for the older generation.
+
+Both count the users of the truth (whatever its ratings), keep -inf scores as they are and know binary relevance alone.
+The newer one leaves repeated recommendations and truth rows in, so that NDCG and MAP may exceed 1; the older one cuts
+the list to k rows first and then removes repeats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bridgeval.convention import Convention, Entry, entry
+from bridgeval.metrics import (
+    MAP,
+    MRR,
+    CategoricalDiversity,
+    Coverage,
+    HitRate,
+    Novelty,
+    Precision,
+    Recall,
+    RocAuc,
+    Surprisal,
+    Unexpectedness,
+    nDCG,
+)
+from bridgeval.toolkits.replay.ncis import NCIS_METRICS
+
+_LISTS: dict[str, Any] = {"duplicates": "all", "masked": "keep"}
+_QUALITY: dict[str, Any] = {**_LISTS, "above": None, "truth_duplicates": "all"}
+
+REPLAY = Convention(
+    "replay",
+    {
+        "HitRate": entry(HitRate, **_QUALITY),
+        "Precision": entry(Precision, **_QUALITY),
+        "MAP": entry(MAP, **_QUALITY),
+        "Recall": entry(Recall, **_QUALITY),
+        "RocAuc": entry(RocAuc, one_sided="bounds", **_QUALITY),
+        "MRR": entry(MRR, **_QUALITY),
+        "NDCG": entry(nDCG, gain="binary", **_QUALITY),
+        "Novelty": entry(Novelty, users="history", empty="one", **_LISTS),
+        "Surprisal": entry(Surprisal, divide_by="k", **_LISTS),
+        "Unexpectedness": entry(Unexpectedness, divide_by="k", empty="zero", **_LISTS),
+        "CategoricalDiversity": entry(CategoricalDiversity, divide_by="k", **_LISTS),
+        "Coverage": entry(Coverage, known="history", **_LISTS),
+    },
+    "RePlay's replay.metrics on pandas frames; repeated rows count as often as they occur",
+)
+
+
+@dataclass(frozen=True)
+class CallEntry(Entry):
+    """A line whose lists are cut to the largest k of the call, which is its own k when it is asked for alone."""
+
+    def __call__(self, **parameters: Any) -> Any:
+        return super().__call__(**{"cut": parameters.get("k"), **parameters})
+
+
+def _call(metric: Any, **parameters: Any) -> CallEntry:
+    return CallEntry(metric, {"masked": "keep", "above": None, "truth_duplicates": "first", **parameters})
+
+
+EXPERIMENTAL = Convention(
+    "replay-experimental",
+    {
+        "HitRate": _call(HitRate),
+        "Precision": _call(Precision),
+        "MAP": _call(MAP, divide_by="k"),
+        "Recall": _call(Recall),
+        "RocAuc": _call(RocAuc, one_sided="bounds"),
+        "MRR": _call(MRR),
+        "NDCG": _call(nDCG, gain="binary"),
+        "Surprisal": _call(Surprisal, divide_by="k"),
+        "Unexpectedness": _call(Unexpectedness, users="baseline", divide_by="k", empty="zero"),
+        "Coverage": _call(Coverage, known="history", shown="all", duplicates="all"),
+        **NCIS_METRICS,
+    },
+    "RePlay's replay.experimental.metrics, each metric called with one k: MAP over k, coverage not limited to the log",
+)

@@ -1,0 +1,103 @@
+"""RePlay's modes: what becomes of the per-user values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bridgeval.engine.summary import Over, Result, half_width
+from bridgeval.errors import BadParameterError
+
+if TYPE_CHECKING:
+    from bridgeval.toolkits.replay.engines import Engine
+
+
+class CalculationDescriptor:
+    """Base of a mode of one's own: define `cpu(values)`; the class name becomes part of the result's key.
+
+    `cpu` is given a numpy array of the per-user values, for polars frames a polars frame of one column.
+    """
+
+    def cpu(self, distribution: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} must define cpu(distribution)")
+
+    @property
+    def key(self) -> str:
+        return f"-{type(self).__name__}"
+
+    def over(self, engine: Engine) -> Over:
+        """The summary of the core that the value is made of."""
+        return "per_user"
+
+    def value(self, result: Result, engine: Engine) -> Any:
+        """What the metric returns."""
+        values = result.per_user.values if result.per_user is not None else np.zeros(0)
+        if engine.name != "polars":
+            return self.cpu(values)
+        import polars
+
+        return self.cpu(polars.DataFrame({"value": values}))
+
+
+class Mean(CalculationDescriptor):
+    """The arithmetic mean."""
+
+    @property
+    def key(self) -> str:
+        return ""
+
+    def over(self, engine: Engine) -> Over:
+        return "mean"
+
+    def value(self, result: Result, engine: Engine) -> float:
+        return _number(result)
+
+
+class Median(CalculationDescriptor):
+    """The median; on Spark frames the lower of the two middle values."""
+
+    def over(self, engine: Engine) -> Over:
+        return engine.median
+
+    def value(self, result: Result, engine: Engine) -> float:
+        return _number(result)
+
+
+class ConfidenceInterval(CalculationDescriptor):
+    """Half the width of the normal interval of the mean: its bounds are mean - value and mean + value.
+
+    Args:
+        alpha: the confidence, e.g. 0.95.
+    """
+
+    def __init__(self, alpha: float) -> None:
+        if not 0 < alpha < 1:
+            raise BadParameterError(
+                "alpha is the confidence of the interval, between 0 and 1", f"{alpha}", "0.95 is usual"
+            )
+        self.alpha = alpha
+
+    def over(self, engine: Engine) -> Over:
+        return "mean"
+
+    def value(self, result: Result, engine: Engine) -> float:
+        if result.deviation is None or result.undefined:
+            return math.nan
+        if result.users == 1:
+            return engine.lone_half_width
+        deviation = float(np.float32(result.deviation)) if engine.rounds_deviation else result.deviation
+        return half_width(deviation, result.users or 0, self.alpha)
+
+
+class PerUser(CalculationDescriptor):
+    """The values themselves, by user."""
+
+    def value(self, result: Result, engine: Engine) -> dict[Any, float]:
+        return {} if result.per_user is None else result.per_user.to_dict()
+
+
+def _number(result: Result) -> float:
+    """As in numpy, one undefined value leaves the summary undefined."""
+    return math.nan if result.undefined or result.value is None else result.value

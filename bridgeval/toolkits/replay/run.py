@@ -1,0 +1,85 @@
+"""One pass of the engine for all that a drop-in class asks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.needs import Needs
+from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.metric import Metric
+from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.source import LocalSource
+from bridgeval.engine.state import Sums
+from bridgeval.engine.summary import Result
+from bridgeval.errors import DuplicateRowsWarning, InputError
+from bridgeval.toolkits.replay.engines import Engine
+from bridgeval.toolkits.replay.modes import CalculationDescriptor
+
+
+class MetricDuplicatesWarning(DuplicateRowsWarning):
+    """The recommendations hold a (user, item) pair more than once."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One entry of a result: its key, the metric that answers it, and what becomes of the metric's result."""
+
+    key: str
+    metric: Metric
+    mode: CalculationDescriptor
+
+
+def answers(questions: Iterable[Question], inputs: Inputs, engine: Engine) -> dict[str, Any]:
+    """The result of all questions, in their order."""
+    asked = list(questions)
+    results = results_of([question.metric for question in asked], inputs)
+    return {question.key: question.mode.value(results[question.metric], engine) for question in asked}
+
+
+def results_of(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result]:
+    """The results of all metrics; warns once of repeated recommendations, refuses to report on nobody."""
+    plan = Plan.of([Repeats(), *metrics])
+    source = LocalSource(inputs.slates, inputs.context, inputs.offers)
+    plan.check(source.offers)
+    results = plan.compute(source.run(plan, Execution(torch.device("cpu"))))
+    repeated = int(results[Repeats()].notes["repeated"])
+    if repeated:
+        warnings.warn(
+            f"{repeated} repeated (user, item) rows in the recommendations; values may exceed 1, or depend on the "
+            "largest k: drop them",
+            MetricDuplicatesWarning,
+            stacklevel=5,
+        )
+    for metric, result in results.items():
+        if result.users == 0 and not result.undefined:
+            raise InputError(
+                f"there is no user to evaluate {metric.name} for",
+                "no rows in the data set whose users it counts",
+                "check the ground truth, the train data or the recommendations",
+            )
+    return results
+
+
+@dataclass(frozen=True)
+class Repeats(Metric):
+    """How many recommendation rows repeat an earlier (user, item)."""
+
+    name = "Repeats"
+
+    def needs(self) -> Needs:
+        return Needs(depth=0)
+
+    def start(self) -> Sums:
+        return Sums()
+
+    def update(self, blocks: Blocks) -> Sums:
+        return Sums({"repeated": blocks.batch.shown.repeated})
+
+    def compute(self, state: Any) -> Result:
+        return Result(None, notes={"repeated": state["repeated"]})

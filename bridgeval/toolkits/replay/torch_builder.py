@@ -1,0 +1,141 @@
+"""Drop-in for RePlay's TorchMetricsBuilder: predictions of a training loop, batch after batch, as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from bridgeval.data.ids import Ids
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.rows import Rows
+from bridgeval.errors import BadParameterError, MisalignedError, NeedError
+from bridgeval.toolkits.replay.bases import cutoffs
+from bridgeval.toolkits.replay.metrics import REPLAY
+from bridgeval.toolkits.replay.run import results_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Matrix = npt.NDArray[np.int64]
+
+# The builder's names, in the order of its results: lines of the convention and what is special to the builder.
+_LINES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "recall": ("Recall", {}),
+    "precision": ("Precision", {}),
+    "ndcg": ("NDCG", {}),
+    "map": ("MAP", {}),
+    "mrr": ("MRR", {}),
+    "novelty": ("Novelty", {"divide_by": "k"}),
+    "coverage": ("Coverage", {}),
+}
+_OF_TRAIN = ("novelty", "coverage")
+
+
+class TorchMetricsBuilder:
+    """Collects predictions and gives the metrics of all of them, in float64.
+
+    Every row counts, those without truth with 0. Repeated predictions count once for recall and precision.
+
+    Args:
+        metrics: of recall, precision, ndcg, map, mrr, novelty, coverage.
+        top_k: the cutoffs.
+        item_count: kept for the sake of old code; coverage is taken of the train items.
+
+    >>> import torch
+    >>> builder = TorchMetricsBuilder(["recall", "mrr"], [1, 2])
+    >>> builder.add_prediction(torch.tensor([[7, 8]]), torch.tensor([[8, -1]]))
+    >>> builder.get_metrics()
+    {'recall@1': 0.0, 'mrr@1': 0.0, 'recall@2': 1.0, 'mrr@2': 0.5}
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[str] = ("map", "ndcg", "recall"),
+        top_k: Sequence[int] | int = (1, 5, 10, 20),
+        item_count: int | None = None,
+    ) -> None:
+        unknown = [name for name in metrics if name not in _LINES]
+        if unknown:
+            raise BadParameterError(
+                f"the builder has no metric {unknown[0]!r}", hint=f"its metrics are {', '.join(_LINES)}"
+            )
+        self.item_count = item_count
+        self._metrics = [name for name in _LINES if name in metrics]
+        self._top_k = cutoffs(top_k, "TorchMetricsBuilder")
+        self.reset()
+
+    @property
+    def max_k(self) -> int:
+        """The largest cutoff."""
+        return self._top_k[-1]
+
+    def reset(self) -> None:
+        """Forgets what was added."""
+        self._predictions: list[Matrix] = []
+        self._truth: list[Matrix] = []
+        self._train: list[Matrix] = []
+
+    def add_prediction(self, predictions: Tensor, ground_truth: Tensor, train: Tensor | None = None) -> None:
+        """Adds a batch.
+
+        Args:
+            predictions: `[B, n]` items, best first.
+            ground_truth: `[B, m]` relevant items, filled up with negative numbers.
+            train: `[B, t]` items of the train data, filled up with negative numbers; for novelty and coverage.
+        """
+        if train is None and set(self._metrics) & set(_OF_TRAIN):
+            raise NeedError("novelty and coverage need the train items", hint="give train=")
+        rows = [len(one) for one in (predictions, ground_truth, train) if one is not None]
+        if len(set(rows)) > 1:
+            raise MisalignedError("predictions, ground_truth and train must have the same number of rows", f"{rows}")
+        self._predictions.append(_matrix(predictions))
+        self._truth.append(_matrix(ground_truth))
+        if train is not None:
+            self._train.append(_matrix(train))
+
+    def get_metrics(self) -> dict[str, float]:
+        """Values by name and cutoff: for each cutoff all metrics but coverage, then coverage."""
+        asked = {
+            f"{name}@{k}": REPLAY.metrics[_LINES[name][0]](k=k, **{"users": "shown", **_LINES[name][1]})
+            for names in ([n for n in self._metrics if n != "coverage"], [n for n in self._metrics if n == "coverage"])
+            for k in self._top_k
+            for name in names
+        }
+        if not self._predictions:
+            raise NeedError("no prediction was added", hint="call add_prediction for every batch")
+        history = _rows(self._train) if self._train else None
+        inputs = Inputs(replace(_rows(self._predictions), ranked=True), _rows(self._truth), history)
+        results = results_of(asked.values(), inputs)
+        return {key: cast(float, results[metric].value) for key, metric in asked.items()}
+
+
+def metrics_to_df(metrics: Mapping[str, float]) -> pd.DataFrame:
+    """A table of "name@k" values: names as rows, cutoffs as columns."""
+    import pandas as pd
+
+    split = [(*key.rsplit("@", 1), value) for key, value in metrics.items()]
+    long = pd.DataFrame(split, columns=["metric", "k", "value"]).astype({"k": int})
+    table = long.pivot(index="metric", columns="k", values="value")
+    table.index.name = None
+    return table
+
+
+def _matrix(tensor: Tensor) -> Matrix:
+    return tensor.detach().cpu().numpy().astype(np.int64)
+
+
+def _rows(batches: Sequence[Matrix]) -> Rows:
+    """(row of all batches, item) for every number that is not negative, in the order of the rows."""
+    users, items = [], []
+    before = 0
+    for batch in batches:
+        row, column = np.nonzero(batch >= 0)
+        users.append(row + before)
+        items.append(batch[row, column])
+        before += len(batch)
+    return Rows(Ids(np.concatenate(users)), Ids(np.concatenate(items)))

@@ -1,0 +1,297 @@
+"""Classes with the interface of WarpRec's, so that a metric written by its guide runs here after changing an import.
+
+    from bridgeval.toolkits.warprec import MetricBlock, UserAverageTopKMetric, metric, metric_registry
+
+`metric(MyMetric, k=10)` makes a class one of ours; `adapter.py` says how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from bridgeval.errors import DuplicateNameError, NeedError, UnknownMetricError
+
+Reduction = str | Callable[[Tensor], Tensor] | None
+
+
+class MetricBlock(Enum):
+    """The tensors a metric may ask for. B users, N items, k the metric's cutoff."""
+
+    BINARY_RELEVANCE = "binary_relevance"
+    """`[B, N]` float: 1 where the item is relevant."""
+    DISCOUNTED_RELEVANCE = "discounted_relevance"
+    """`[B, N]` float: 2^(r + 1) - 1 for a rating r above 0."""
+    VALID_USERS = "valid_users"
+    """`[B]` float: 1 for users with a relevant item."""
+    TOP_K_INDICES = "top_k_indices"
+    """`[B, k]` int64, best first; N where a list is shorter than k."""
+    TOP_K_VALUES = "top_k_values"
+    """`[B, k]` float scores; -inf where a list is shorter than k."""
+    TOP_K_BINARY_RELEVANCE = "top_k_binary_relevance"
+    """`[B, k]`."""
+    TOP_K_DISCOUNTED_RELEVANCE = "top_k_discounted_relevance"
+    """`[B, k]`."""
+
+    def keyword(self, k: int | None) -> str:
+        """The name under which `update` gets it: `top_10_indices`."""
+        return self.value if k is None else self.value.replace("top_k_", f"top_{k}_")
+
+
+class BaseMetric(nn.Module):
+    """A metric with states that add up over batches.
+
+    Subclasses call `add_state` in `__init__`, change the states in `update(preds, user_indices=..., **kwargs)` and
+    give `{name: number or tensor}` in `compute()`.
+
+    Class attributes:
+        _REQUIRED_COMPONENTS: the blocks that `update` reads from its keyword arguments.
+    """
+
+    _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = set()
+    _CAN_COMPUTE_PER_USER: ClassVar[bool] = False
+
+    def __init__(self, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
+        super().__init__()
+        self.state_reductions: dict[str, Reduction] = {}
+        self.state_defaults: dict[str, Any] = {}
+
+    def add_state(
+        self, name: str, default: Tensor | list[Any], dist_reduce_fx: Reduction = None, persistent: bool = False
+    ) -> None:
+        """Declares a state.
+
+        Args:
+            name: the attribute it becomes.
+            default: its value without data: a tensor, or an empty list.
+            dist_reduce_fx: how the states of two sets of users are merged: "sum", "mean" (weighted by users), "max",
+                "min", "cat", or a function of two stacked tensors. A state with a row for each user needs none.
+            persistent: not used.
+        """
+        self.state_reductions[name] = dist_reduce_fx
+        self.state_defaults[name] = default.detach().clone() if isinstance(default, Tensor) else list(default)
+        setattr(self, name, default.detach().clone() if isinstance(default, Tensor) else list(default))
+
+    def reset(self) -> None:
+        """Sets every state back to its default."""
+        for name, default in self.state_defaults.items():
+            setattr(self, name, default.clone() if isinstance(default, Tensor) else list(default))
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must define update(preds, user_indices, **kwargs)")
+
+    def compute(self) -> Mapping[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} must define compute()")
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def components(self) -> set[MetricBlock]:
+        return self._REQUIRED_COMPONENTS
+
+    def block(self, which: MetricBlock, kwargs: Mapping[str, Any]) -> Tensor:
+        """A block out of the keyword arguments of `update`; an error where it is missing, never zeros."""
+        keyword = which.keyword(getattr(self, "k", None))
+        found: Tensor | None = kwargs.get(keyword)
+        if found is None:
+            raise NeedError(
+                f"{self.name} needs the block {which.name}",
+                f"update was given {', '.join(sorted(kwargs)) or 'no blocks'}",
+                f"declare it in _REQUIRED_COMPONENTS; a direct call of update must pass {keyword}=",
+            )
+        return found
+
+    @staticmethod
+    def binary_relevance(target: Tensor) -> Tensor:
+        """1 where a rating is above 0."""
+        return (target > 0).float()
+
+    @staticmethod
+    def discounted_relevance(target: Tensor) -> Tensor:
+        """2^(r + 1) - 1 for a rating r above 0, else r."""
+        return torch.where(target > 0, torch.exp2(target + 1) - 1, target)
+
+    @staticmethod
+    def valid_users(target: Tensor) -> Tensor:
+        """`[B]` float: 1 for users with a rating above 0."""
+        return (target > 0).any(dim=1).float()
+
+    @staticmethod
+    def top_k_values_indices(preds: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k highest scores of each row and their columns; -inf and N beyond the last."""
+        values, indices = torch.topk(preds, min(k, preds.shape[1]), dim=1)
+        missing = (0, k - values.shape[1])
+        pad = nn.functional.pad
+        return pad(values, missing, value=float("-inf")), pad(indices, missing, value=preds.shape[1])
+
+    @staticmethod
+    def top_k_relevance_from_indices(target: Tensor, top_k_indices: Tensor) -> Tensor:
+        """The target at the given columns; 0 where there is no item."""
+        return nn.functional.pad(target, (0, 1)).gather(1, top_k_indices)
+
+    @classmethod
+    def top_k_relevance(cls, preds: Tensor, target: Tensor, k: int) -> Tensor:
+        """The target of the k highest scores."""
+        return cls.top_k_relevance_from_indices(target, cls.top_k_values_indices(preds, k)[1])
+
+
+class TopKMetric(BaseMetric):
+    """A metric of the first k places."""
+
+    k: int
+
+    def __init__(self, k: int, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
+        super().__init__(dist_sync_on_step=dist_sync_on_step)
+        self.k = k
+
+    def dcg(self, rel: Tensor) -> Tensor:
+        """`[B]`: relevance `[B, k]` discounted by 1 / log2(place + 1) and summed."""
+        places = torch.arange(rel.shape[1], device=rel.device)
+        return (rel / torch.log2(places + 2)).sum(dim=1)
+
+    def discounted_sum(self, k: int) -> Tensor:
+        """The sum of the first k discounts."""
+        return (1 / torch.log2(torch.arange(k) + 2.0)).sum()
+
+    def remap_indices(self, top_k_indices: Tensor, item_indices: Tensor | None) -> Tensor:
+        """Columns of a row's candidates as items. Here columns are items already and `item_indices` is None."""
+        return top_k_indices if item_indices is None else item_indices.gather(1, top_k_indices)
+
+
+class UserAverageTopKMetric(TopKMetric):
+    """A metric with a value for each user: subclasses define `compute_scores`, nothing else.
+
+    Users without a relevant item do not count.
+    """
+
+    _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = {
+        MetricBlock.BINARY_RELEVANCE,
+        MetricBlock.VALID_USERS,
+        MetricBlock.TOP_K_BINARY_RELEVANCE,
+    }
+    _CAN_COMPUTE_PER_USER: ClassVar[bool] = True
+
+    scores: Tensor
+    user_interactions: Tensor
+
+    def __init__(self, k: int, num_users: int, *args: Any, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
+        super().__init__(k=k, dist_sync_on_step=dist_sync_on_step)
+        self.add_state("scores", torch.zeros(num_users, dtype=torch.float64), "sum")
+        self.add_state("user_interactions", torch.zeros(num_users, dtype=torch.float64), "sum")
+
+    def unpack_inputs(self, preds: Tensor, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Target, valid users and the relevance of the first k places, as `compute_scores` is given them."""
+        return (
+            self.block(MetricBlock.BINARY_RELEVANCE, kwargs),
+            self.block(MetricBlock.VALID_USERS, kwargs),
+            self.block(MetricBlock.TOP_K_BINARY_RELEVANCE, kwargs),
+        )
+
+    def compute_scores(self, preds: Tensor, target: Tensor, top_k_rel: Tensor, **kwargs: Any) -> Tensor:
+        """`[B]`: the value of each user.
+
+        Args:
+            preds: `[B, N]` scores; -inf for items that are masked or not scored.
+            target: `[B, N]` binary relevance.
+            top_k_rel: `[B, k]` binary relevance of the first k places.
+            kwargs: all blocks by keyword.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define compute_scores(preds, target, top_k_rel, **kwargs)"
+        )
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        target, users, top_k_rel = self.unpack_inputs(preds, **kwargs)
+        values = self.compute_scores(preds, target, top_k_rel, **kwargs).double()
+        self.scores.index_add_(0, user_indices, torch.where(users > 0, values, 0.0))
+        self.user_interactions.index_add_(0, user_indices, users.double())
+
+    def compute(self) -> Mapping[str, Any]:
+        return {self.name: self.scores / self.user_interactions}
+
+
+class RatingMetric(BaseMetric):
+    """An error between scores and ratings, averaged over each user's rated items: subclasses define the error.
+
+    Items without a score, masked ones among them, do not enter; users without any are undefined.
+    """
+
+    _CAN_COMPUTE_PER_USER: ClassVar[bool] = True
+
+    error_sum: Tensor
+    total_count: Tensor
+
+    def __init__(self, num_users: int, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
+        super().__init__(dist_sync_on_step=dist_sync_on_step)
+        self.add_state("error_sum", torch.zeros(num_users, dtype=torch.float64), "sum")
+        self.add_state("total_count", torch.zeros(num_users, dtype=torch.float64), "sum")
+
+    def _compute_element_error(self, preds: Tensor, target: Tensor) -> Tensor:
+        """The error of each cell, of the shape of `preds`."""
+        raise NotImplementedError(f"{type(self).__name__} must define _compute_element_error(preds, target)")
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        target = kwargs.get("ground")
+        if target is None:
+            raise NeedError(f"{self.name} needs the ratings", hint="pass ground= to update")
+        rated = (target > 0) & (preds != float("-inf"))
+        errors = torch.where(rated, self._compute_element_error(preds, target).double(), 0.0)
+        self.error_sum.index_add_(0, user_indices, errors.sum(dim=1))
+        self.total_count.index_add_(0, user_indices, rated.sum(dim=1).double())
+
+    def compute(self) -> Mapping[str, Any]:
+        return {self.name: self.error_sum / self.total_count}
+
+
+class MetricRegistry:
+    """Classes by name, without regard to case.
+
+    >>> registry = MetricRegistry()
+    >>> @registry.register("FirstHit")
+    ... class FirstHit(UserAverageTopKMetric):
+    ...     def compute_scores(self, preds, target, top_k_rel, **kwargs):
+    ...         return top_k_rel[:, 0]
+    >>> registry.get("firsthit", k=5, num_users=2).k
+    5
+    """
+
+    def __init__(self) -> None:
+        self._classes: dict[str, type[BaseMetric]] = {}
+
+    def register(self, name: str | None = None) -> Callable[[type[BaseMetric]], type[BaseMetric]]:
+        """A decorator that keeps a class under a name; its own by default."""
+
+        def keep(metric: type[BaseMetric]) -> type[BaseMetric]:
+            key = (name or metric.__name__).upper()
+            taken = self._classes.get(key)
+            if taken is not None and (taken.__module__, taken.__qualname__) != (metric.__module__, metric.__qualname__):
+                raise DuplicateNameError(
+                    f"a metric {name or metric.__name__!r} is registered already",
+                    f"{taken.__module__}",
+                    "choose another name",
+                )
+            self._classes[key] = metric
+            return metric
+
+        return keep
+
+    def get_class(self, name: str) -> type[BaseMetric]:
+        if name.upper() not in self._classes:
+            raise UnknownMetricError(f"no metric {name!r} is registered", hint=f"registered: {self.list_registered()}")
+        return self._classes[name.upper()]
+
+    def get(self, name: str, *args: Any, **kwargs: Any) -> BaseMetric:
+        """An instance."""
+        return self.get_class(name)(*args, **kwargs)
+
+    def list_registered(self) -> list[str]:
+        return sorted(metric.__name__ for metric in self._classes.values())
+
+
+metric_registry = MetricRegistry()

@@ -1,0 +1,47 @@
+"""The loaders of score matrices and of the files that WarpRec writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridgeval.data.files import is_path, opened
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.scores import ScoredInputs, Scores
+from bridgeval.engine.source import LocalSource
+from bridgeval.toolkits.warprec.files import Recommendations, read_recommendations, read_split
+
+
+class ScoresLoader:
+    """Recommendations as `bridgeval.Scores`; the relevance in a frame, a file or a mapping."""
+
+    name = "scores"
+
+    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+        return isinstance(recommendations, Scores)
+
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
+        inputs = ScoredInputs.of(recommendations, opened(relevance), **{k: opened(v) for k, v in extras.items()})
+        return LocalSource(inputs.slates, inputs.inputs.context, inputs.offers, label=inputs.label)
+
+
+class WrittenLoader:
+    """Recommendations that WarpRec wrote: what `read_recommendations` gives or, with `loader="warprec"`, the path.
+
+    The relevance and the history may be paths of its split files; ids are strings on both sides.
+    """
+
+    name = "warprec"
+
+    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+        return isinstance(recommendations, Recommendations)
+
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
+        written = read_recommendations(recommendations) if is_path(recommendations) else recommendations
+        pairs = {name: _split(extras.pop(name, None)) for name in ("history", "prev_scores", "baseline")}
+        others = {name: opened(value) for name, value in extras.items()}
+        inputs = Inputs.of(written.rows, _split(relevance), **pairs, **others)
+        return LocalSource(inputs.slates, inputs.context, inputs.offers)
+
+
+def _split(value: Any) -> Any:
+    return read_split(value) if is_path(value) else value

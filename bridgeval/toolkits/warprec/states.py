@@ -1,0 +1,139 @@
+"""States that authors declared with `add_state`, as values that merge.
+
+A state with a row for each user is joined user by user, one with a row for each item is merged by item id, and any
+other by its `dist_reduce_fx`. So they run over batches, processes and Spark partitions whose users and items differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.ids import Ids, encode
+from bridgeval.errors import BadParameterError
+from bridgeval.toolkits.warprec.bases import Reduction
+
+Axis = Literal["users", "items"] | None
+REDUCTIONS = ("sum", "mean", "max", "min", "cat")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One state of some users.
+
+    Attributes:
+        name: the state, and the class it belongs to, for messages.
+        axis: what its first dimension counts.
+        reduction: how two parts become one where they meet.
+        default: its value without data.
+        value: a tensor; for "cat" a list of tensors; for "sum" the difference from the default.
+        users: how many users it stands for.
+    """
+
+    name: str
+    axis: Axis
+    reduction: Reduction
+    default: Any
+    value: Any
+    users: int
+
+    @staticmethod
+    def of(name: str, axis: Axis, reduction: Reduction, default: Any, value: Any, users: int) -> Part:
+        """The part of one batch."""
+        if axis is None and reduction not in REDUCTIONS and not callable(reduction):
+            raise BadParameterError(
+                f"the state {name} cannot be merged",
+                f"dist_reduce_fx={reduction!r}",
+                f"give add_state one of {', '.join(map(repr, REDUCTIONS))}, or a function of two stacked tensors",
+            )
+        if reduction == "cat" and axis is None:
+            value = list(value) if isinstance(value, list) else [value]
+            value = [one.detach().cpu() if isinstance(one, Tensor) else torch.as_tensor(one) for one in value]
+            return Part(name, axis, reduction, default, value, users)
+        value = value.detach().cpu()
+        if reduction == "sum" and axis != "users":
+            value = value - default.cpu()
+        return Part(name, axis, reduction, default, value, users)
+
+    def merge(self, other: Part, spread: tuple[Tensor, Tensor] | None) -> Part:
+        """Both together; `spread` is where the items of each stand among the items of both."""
+        users = self.users + other.users
+        if self.axis == "users":
+            return replace(self, value=torch.cat([self.value, other.value]), users=users)
+        if self.axis is None and self.reduction == "cat":
+            return replace(self, value=self.value + other.value, users=users)
+        first, second = self.value, other.value
+        if self.axis == "items" and spread is not None:
+            size = int(max(place.max() if len(place) else -1 for place in spread)) + 1
+            first, second = self._spread(first, spread[0], size), other._spread(second, spread[1], size)
+        if self.reduction == "mean":
+            merged = (first * self.users + second * other.users) / max(users, 1)
+        elif self.reduction == "max":
+            merged = torch.maximum(first, second)
+        elif self.reduction == "min":
+            merged = torch.minimum(first, second)
+        elif callable(self.reduction):
+            merged = self.reduction(torch.stack([first, second]))
+        else:
+            merged = first + second
+        return replace(self, value=merged, users=users)
+
+    def _spread(self, value: Tensor, places: Tensor, size: int) -> Tensor:
+        """Rows moved to their places among more items; the others hold the default, or no difference from it."""
+        fill = 0.0 if self.reduction == "sum" or not self.default.numel() else self.default.flatten()[0]
+        spread = torch.full((size, *value.shape[1:]), fill, dtype=value.dtype)
+        spread[places] = value
+        return spread
+
+    def final(self, order: Tensor, default: Any) -> Any:
+        """What the attribute of an instance is set to, users in the given order."""
+        if self.axis == "users":
+            return self.value[order]
+        if self.reduction == "cat":
+            return (
+                self.value
+                if isinstance(default, list)
+                else torch.cat([one.reshape(-1) if one.ndim == 0 else one for one in self.value])
+            )
+        return self.value + default if self.reduction == "sum" else self.value
+
+
+@dataclass(frozen=True)
+class AuthorState:
+    """All states of one metric, and what its constructor was given, for the users seen so far.
+
+    Attributes:
+        users: their ids, a column for each batch.
+        items: `[N]` the items that indices count through; None without data.
+        parts: name -> state.
+        given: name -> tensor that the constructor takes, by item or by user.
+    """
+
+    users: tuple[Ids, ...] = ()
+    items: Ids | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    given: Mapping[str, Part] = field(default_factory=dict)
+
+    def merge(self, other: AuthorState) -> AuthorState:
+        if self.items is None or other.items is None:
+            return other if self.items is None else self
+        items, spread = self.items, None
+        if self.items is not other.items:
+            items, codes = encode([self.items, other.items], "item ids")
+            spread = (torch.from_numpy(codes[0].astype(np.int64)), torch.from_numpy(codes[1].astype(np.int64)))
+        return AuthorState(
+            self.users + other.users,
+            items,
+            {name: part.merge(other.parts[name], spread) for name, part in self.parts.items()},
+            {name: part.merge(other.given[name], spread) for name, part in self.given.items()},
+        )
+
+    def sorted_users(self) -> tuple[Ids, Tensor]:
+        """Everybody in the order of the ids, and where each stands in the joined states."""
+        ids, codes = encode(list(self.users), "user ids")
+        return ids, torch.from_numpy(np.argsort(np.concatenate(codes), kind="stable"))

@@ -1,0 +1,401 @@
+"""Metrics as WarpRec's guides write them, with the import line changed, and what they need to run anywhere."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from functools import reduce
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import bridgeval
+from bridgeval import Scores
+from bridgeval.engine.plan import Execution, Plan
+from bridgeval.errors import (
+    BadParameterError,
+    DuplicateNameError,
+    MetricFailedError,
+    NeedError,
+    UnknownMetricError,
+)
+from bridgeval.toolkits.mapping import MappingLoader
+from bridgeval.toolkits.warprec import (
+    BaseMetric,
+    MetricBlock,
+    RatingMetric,
+    TopKMetric,
+    UserAverageTopKMetric,
+    metric,
+    metric_registry,
+)
+
+
+# The first fragment of the guide: a metric of which only the formula is written.
+class GuidePrecision(UserAverageTopKMetric):
+    def compute_scores(self, preds: Tensor, target: Tensor, top_k_rel: Tensor, **kwargs: Any) -> Tensor:
+        return top_k_rel.sum(dim=1).float() / self.k
+
+
+# The second: the same, declaring the blocks it reads.
+class DeclaredPrecision(GuidePrecision):
+    _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = {
+        MetricBlock.BINARY_RELEVANCE,
+        MetricBlock.VALID_USERS,
+        MetricBlock.TOP_K_BINARY_RELEVANCE,
+    }
+
+
+# The third: states of its own, updated from blocks.
+@metric_registry.register("BlockPrecision")
+class BlockPrecision(TopKMetric):
+    _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = {
+        MetricBlock.BINARY_RELEVANCE,
+        MetricBlock.VALID_USERS,
+        MetricBlock.TOP_K_BINARY_RELEVANCE,
+    }
+
+    def __init__(self, k: int, num_users: int, *args: Any, dist_sync_on_step: bool = False, **kwargs: Any):
+        super().__init__(k=k, dist_sync_on_step=dist_sync_on_step)
+        self.add_state("hits", default=torch.zeros(num_users), dist_reduce_fx="sum")
+        self.add_state("users", default=torch.zeros(num_users), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        target: Tensor = kwargs.get("binary_relevance", torch.zeros_like(preds))
+        users = kwargs.get("valid_users", self.valid_users(target))
+        top_k_rel: Tensor = kwargs.get(f"top_{self.k}_binary_relevance", self.top_k_relevance(preds, target, self.k))
+        batch_scores = top_k_rel.sum(dim=1) / self.k
+        self.hits.index_add_(0, user_indices, batch_scores * users)
+        self.users.index_add_(0, user_indices, users)
+
+    def compute(self):
+        return {self.name: self.hits / self.users}
+
+
+def world(seed: int = 0, users: int = 30, items: int = 25):
+    rng = random.Random(seed)
+    names = [f"i{n:02d}" for n in range(items)]
+    shown = {
+        f"u{u:02d}": {i: round(rng.random(), 1) for i in rng.sample(names, rng.choice([2, 9, 20]))}
+        for u in range(users)
+    }
+    relevance = {
+        f"u{u:02d}": {i: rng.choice([1, 1, 2, 4]) for i in rng.sample(names, rng.choice([1, 4]))}
+        for u in range(users)
+        if u % 6
+    }
+    return shown, relevance, names
+
+
+def matrix_of(shown: dict, names: list[str]) -> Scores:
+    values = np.array([[rows.get(item, -math.inf) for item in names] for rows in shown.values()], dtype=np.float32)
+    return Scores(values, users=list(shown), items=names)
+
+
+@pytest.mark.parametrize("author", [GuidePrecision, DeclaredPrecision, BlockPrecision])
+@pytest.mark.parametrize("from_matrix", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 7, None])
+def test_the_fragments_of_the_guide_give_precision(author, from_matrix, batch_size):
+    shown, relevance, names = world()
+    given = matrix_of(shown, names) if from_matrix else shown
+    report = bridgeval.evaluate(given, relevance, ["Precision@5", metric(author, k=5)], batch_size=batch_size)
+    assert report[f"{author.__name__}@5"] == pytest.approx(report["Precision@5"], rel=1e-7)
+    assert report.results[f"custom:{author.__name__}@5"].users == report.population.counted
+
+
+def test_a_ranked_list_without_scores_will_do():
+    report = bridgeval.evaluate(
+        {1: ["a", "b", "c"]}, {1: ["b"]}, [metric(a, k=2) for a in (GuidePrecision, BlockPrecision)]
+    )
+    assert list(report.values.values()) == [0.5, 0.5]
+
+
+def test_a_metric_by_user_is_summarised_kept_and_combined():
+    shown, relevance, _ = world()
+    own = metric(GuidePrecision, k=5)
+    report = bridgeval.evaluate(shown, relevance, [own, bridgeval.metrics.F1(5, metric_1=own), "F1@5"], per_user=True)
+    assert report['F1(metric_1="custom:GuidePrecision")@5'] == pytest.approx(report["F1@5"], rel=1e-7)
+    assert report.per_user("GuidePrecision@5")["user"].tolist() == sorted(relevance)
+
+
+class Everything(TopKMetric):
+    """Keeps every block it is given."""
+
+    _REQUIRED_COMPONENTS: ClassVar = set(MetricBlock)
+    seen: ClassVar[dict[str, Any]] = {}
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        Everything.seen = {"preds": preds, "user_indices": user_indices, **kwargs}
+
+    def compute(self):
+        return {self.name: 0.0}
+
+
+@pytest.mark.parametrize("from_matrix", [False, True])
+def test_all_seven_blocks_hold_what_their_names_say(from_matrix):
+    shown = {0: {"a": 0.5, "b": 0.9, "c": 0.5}, 1: {"d": 0.1}}
+    relevance = {0: {"c": 2, "d": 1}, 1: {"a": 0}}
+    names = list("abcd")
+    bridgeval.evaluate(matrix_of(shown, names) if from_matrix else shown, relevance, metric(Everything, k=3))
+    seen = {name: value.tolist() if isinstance(value, Tensor) else value for name, value in Everything.seen.items()}
+    inf = math.inf
+    assert seen["preds"] == [pytest.approx([0.5, 0.9, 0.5, -inf]), pytest.approx([-inf, -inf, -inf, 0.1])]
+    assert seen["user_indices"] == [0, 1]
+    assert seen["item_indices"] is None
+    assert seen["ground"] == [[0, 0, 2, 1], [0, 0, 0, 0]]
+    assert seen["binary_relevance"] == [[0, 0, 1, 1], [0, 0, 0, 0]]
+    assert seen["discounted_relevance"] == [[0, 0, 7, 3], [0, 0, 0, 0]]
+    assert seen["valid_users"] == [1, 0]
+    # c before a: equal scores go by item id descending; 4 is "no item".
+    assert seen["top_3_indices"] == [[1, 2, 0], [3, 4, 4]]
+    assert seen["top_3_values"] == [pytest.approx([0.9, 0.5, 0.5]), pytest.approx([0.1, -inf, -inf])]
+    assert seen["top_3_binary_relevance"] == [[0, 1, 0], [0, 0, 0]]
+    assert seen["top_3_discounted_relevance"] == [[0, 7, 0], [0, 0, 0]]
+
+
+def test_tensors_over_all_items_are_made_only_when_asked_for():
+    class Lean(TopKMetric):
+        _REQUIRED_COMPONENTS: ClassVar = {MetricBlock.TOP_K_INDICES}
+        keys: ClassVar[set[str]] = set()
+
+        def update(self, preds, user_indices, **kwargs):
+            Lean.keys = set(kwargs)
+
+        def compute(self):
+            return {self.name: 1.0}
+
+    class Reader(Lean):
+        def update(self, preds, user_indices, **kwargs):
+            Lean.keys = set(kwargs)
+            assert kwargs.get("discounted_relevance") is not None
+
+    bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, metric(Lean, k=1))
+    assert not Lean.keys & {"ground", "binary_relevance", "discounted_relevance"}
+    bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, metric(Reader, k=1))
+    assert Lean.keys & {"ground", "binary_relevance", "discounted_relevance"} == {"ground", "discounted_relevance"}
+
+
+def test_a_missing_block_is_an_error():
+    instance = GuidePrecision(k=2, num_users=1)
+    with pytest.raises(NeedError, match="GuidePrecision needs the block BINARY_RELEVANCE"):
+        instance.update(torch.zeros(1, 3), torch.tensor([0]))
+    with pytest.raises(NeedError, match="must pass top_2_binary_relevance="):
+        instance.update(
+            torch.zeros(1, 3), torch.tensor([0]), binary_relevance=torch.zeros(1, 3), valid_users=torch.ones(1)
+        )
+
+
+class AbsoluteError(RatingMetric):
+    def _compute_element_error(self, preds: Tensor, target: Tensor) -> Tensor:
+        return (preds - target).abs()
+
+
+def test_a_rating_metric_reads_scored_items_alone():
+    shown, relevance, names = world(3)
+    report = bridgeval.evaluate(matrix_of(shown, names), relevance, [metric(AbsoluteError), 'MAE(average="users")'])
+    assert report["AbsoluteError"] == pytest.approx(report['MAE(average="users")'], rel=1e-6)
+
+
+def added(both: Tensor) -> Tensor:
+    return both.sum(0)
+
+
+class Shares(TopKMetric):
+    """One state for every kind of merging: by item, by user, sum, mean, max, min, cat, and a function."""
+
+    _REQUIRED_COMPONENTS: ClassVar = {MetricBlock.TOP_K_INDICES}
+
+    def __init__(
+        self, k: int, num_items: int, num_users: int, item_interactions: Tensor, weight: float = 1.0, **kwargs: Any
+    ):
+        super().__init__(k=k)
+        self.num_items, self.num_users, self.weight = num_items, num_users, weight
+        self.popularity = item_interactions
+        self.add_state("counts", default=torch.zeros(num_items), dist_reduce_fx="sum")
+        self.add_state("lengths", default=torch.zeros(num_users), dist_reduce_fx="sum")
+        self.add_state("rows", default=torch.tensor(10.0), dist_reduce_fx="sum")
+        self.add_state("share", default=torch.tensor(0.0), dist_reduce_fx="mean")
+        self.add_state("longest", default=torch.tensor(0.0), dist_reduce_fx="max")
+        self.add_state("shortest", default=torch.tensor(99.0), dist_reduce_fx="min")
+        self.add_state("firsts", default=[], dist_reduce_fx="cat")
+        self.add_state("total", default=torch.tensor(0.0), dist_reduce_fx=added)
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        top = kwargs[f"top_{self.k}_indices"]
+        real = top < self.num_items
+        self.counts += torch.bincount(top[real], minlength=self.num_items).float()
+        lengths = real.sum(1).float()
+        self.lengths.index_add_(0, user_indices, lengths)
+        self.rows += len(preds)
+        self.share = (lengths == self.k).float().mean()
+        self.longest = torch.maximum(self.longest, lengths.max())
+        self.shortest = torch.minimum(self.shortest, lengths.min())
+        self.firsts.append(lengths)
+        self.total = self.total + lengths.sum()
+
+    def compute(self):
+        return {
+            "distinct": (self.counts > 0).sum(),
+            "popularity": (self.counts * self.popularity).sum() * self.weight,
+            "length": self.lengths.mean(),
+            "rows": self.rows,
+            "full": self.share,
+            "longest": self.longest,
+            "shortest": self.shortest,
+            "squares": torch.cat(self.firsts).square().sum(),
+            "total": self.total,
+            "users": self.num_users,
+        }
+
+
+HISTORY = {f"v{n}": [f"i{n % 25:02d}", f"i{n % 7:02d}"] for n in range(40)}
+
+
+def expected_shares(shown: dict, relevance: dict, k: int, weight: float) -> dict[str, float]:
+    tops = [sorted(rows, key=lambda item: (rows[item], item), reverse=True)[:k] for rows in shown.values()]
+    popularity: dict[str, set] = {}
+    for user, items in HISTORY.items():
+        for item in items:
+            popularity.setdefault(item, set()).add(user)
+    lengths = [len(top) for top in tops]
+    return {
+        "distinct": len({item for top in tops for item in top}),
+        "popularity": weight * sum(len(popularity.get(item, ())) for top in tops for item in top),
+        "length": sum(lengths) / len(lengths),
+        "rows": len(shown) + 10,
+        "full": sum(length == k for length in lengths) / len(lengths),
+        "longest": max(lengths),
+        "shortest": min(lengths),
+        "squares": sum(length**2 for length in lengths),
+        "total": sum(lengths),
+        "users": len(shown),
+    }
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, None])
+@pytest.mark.parametrize("from_matrix", [False, True])
+def test_states_of_every_kind_merge(from_matrix, batch_size):
+    shown, relevance, names = world(1)
+    given = matrix_of(shown, names) if from_matrix else shown
+    scores = {"mask_history": False} if from_matrix else {}
+    given = Scores(given.values, given.users, given.items, **scores) if from_matrix else given
+    own = metric(Shares, k=4, weight=0.5)
+    report = bridgeval.evaluate(given, relevance, own, history=HISTORY, batch_size=batch_size)
+    found = {name.split("[")[1][:-1]: value for name, value in report.values.items()}
+    assert found == pytest.approx(expected_shares(shown, relevance, 4, 0.5))
+
+
+def test_states_merge_over_partitions_whose_users_and_items_differ():
+    shown, relevance, _ = world(2)
+    own = metric(Shares, k=4)
+    plan = Plan.of([own, metric(GuidePrecision, k=4), metric(BlockPrecision, k=4)])
+    states = []
+    for part in range(3):
+        users = list(shown)[part::3]
+        source = MappingLoader().load(
+            {u: shown[u] for u in users}, {u: relevance[u] for u in users if u in relevance}, history=HISTORY
+        )
+        states.append(pickle.loads(pickle.dumps(source.run(plan, Execution(torch.device("cpu"), 4)))))
+    results = list(plan.compute(reduce(plan.merge, states[::-1], plan.start())).values())
+    whole = bridgeval.evaluate(shown, relevance, [*plan.metrics, "Precision@4"], history=HISTORY)
+    assert results[0].parts == pytest.approx(expected_shares(shown, relevance, 4, 1.0))
+    assert [result.value for result in results[1:]] == pytest.approx([whole["Precision@4"]] * 2, rel=1e-6)
+
+
+def test_a_large_catalogue_is_gone_through_in_parts(monkeypatch):
+    from bridgeval.toolkits.warprec import tensors
+
+    monkeypatch.setattr(tensors, "CELLS", 60)
+    shown, relevance, _ = world(1)
+    own = [metric(Shares, k=4), metric(GuidePrecision, k=4), metric(BlockPrecision, k=4)]
+    report = bridgeval.evaluate(shown, relevance, [*own, "Precision@4"], history=HISTORY)
+    assert report["custom:Shares@4[popularity]"] == expected_shares(shown, relevance, 4, 1.0)["popularity"]
+    assert report["BlockPrecision@4"] == pytest.approx(report["Precision@4"], rel=1e-6)
+    assert report["GuidePrecision@4"] == pytest.approx(report["Precision@4"], rel=1e-6)
+
+
+class Clusters(TopKMetric):
+    """Reads the lookups by user and by item that the constructor is given."""
+
+    def __init__(self, k: int, user_cluster: Tensor, item_cluster: Tensor, **kwargs: Any):
+        super().__init__(k=k)
+        self.register_buffer("user_cluster", user_cluster.long())
+        self.register_buffer("item_cluster", item_cluster.long())
+        self.add_state("pairs", default=torch.zeros(3, 3), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        items = self.item_cluster[kwargs[f"top_{self.k}_indices"]]
+        users = self.user_cluster[user_indices][:, None].expand(items.shape)
+        self.pairs.index_put_((users, items), torch.ones(items.shape), accumulate=True)
+
+    def compute(self):
+        return {f"UC{a}_IC{b}": self.pairs[a, b] for a in (1, 2) for b in (1, 2)}
+
+
+def test_clusters_are_looked_up_by_user_and_by_item():
+    shown = {"x": {"a": 3, "b": 2, "c": 1}, "y": {"b": 1}}
+    report = bridgeval.evaluate(
+        shown,
+        {"x": ["a"], "y": ["a"]},
+        metric(Clusters, k=2),
+        item_groups={"a": 1, "b": 2, "c": 2},
+        user_groups={"x": "p", "y": "q"},
+        batch_size=1,
+    )
+    assert list(report.values.values()) == [1, 1, 0, 1]
+    with pytest.raises(NeedError, match="user_groups="):
+        bridgeval.evaluate(shown, {"x": ["a"]}, metric(Clusters, k=2), item_groups={"a": 1})
+
+
+def test_a_registered_class_is_found_by_its_name():
+    assert metric("blockprecision", k=3) == metric(BlockPrecision, k=3)
+    assert "BlockPrecision" in metric_registry.list_registered()
+    with pytest.raises(UnknownMetricError, match="BlockPrecision"):
+        metric("Nothing", k=3)
+    with pytest.raises(DuplicateNameError, match="registered already"):
+        metric_registry.register("BlockPrecision")(GuidePrecision)
+
+
+def test_constructors_that_cannot_be_filled_are_refused():
+    with pytest.raises(BadParameterError, match="needs a cutoff"):
+        metric(GuidePrecision)
+    with pytest.raises(BadParameterError, match="takes no cutoff"):
+        metric(AbsoluteError, k=3)
+
+    class Needy(BaseMetric):
+        def __init__(self, alpha: float):
+            super().__init__()
+
+    with pytest.raises(BadParameterError, match="needs 'alpha'"):
+        metric(Needy)
+    with pytest.raises(BadParameterError, match="no parameter 'beta'"):
+        metric(Needy, alpha=1.0, beta=2.0)
+
+
+def test_a_state_that_cannot_be_merged_is_refused():
+    class Loose(BaseMetric):
+        def __init__(self):
+            super().__init__()
+            self.add_state("x", default=torch.tensor(0.0), dist_reduce_fx=None)
+
+        def update(self, preds, user_indices, **kwargs):
+            self.x += 1
+
+        def compute(self):
+            return {self.name: self.x}
+
+    with pytest.raises(BadParameterError, match="'x' of Loose cannot be merged"):
+        bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, metric(Loose))
+
+
+def test_what_an_author_raises_carries_the_class():
+    class Broken(UserAverageTopKMetric):
+        def compute_scores(self, preds, target, top_k_rel, **kwargs):
+            return kwargs["no_such_block"]
+
+    with pytest.raises(MetricFailedError, match=r"Broken.update failed.*KeyError: 'no_such_block'"):
+        bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, metric(Broken, k=1))
