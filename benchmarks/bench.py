@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -151,6 +152,8 @@ def main() -> int:
     whole = not (arguments.quick or arguments.skip_large or arguments.only or arguments.scale != 1)
     out = arguments.out or (HERE if whole or arguments.render else DATA)
     if not arguments.render:
+        # So that the process being measured is ended too.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         measure(arguments, out)
     results = json.loads((out / "results.json").read_text())
     document = DOCUMENT if out == HERE else out / "benchmarks.md"

@@ -8,16 +8,13 @@ prints seconds (the median of five, after one warm-up) and ratios taken in this 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import measuring
 import pandas as pd
-from peers.environments import python_of
 
 import bridgeval
 
@@ -38,24 +35,11 @@ def seconds(action: Callable[[], object], repeat: int = 5) -> float:
 
 def data(folder: Path, users: int, ids: str, order: str) -> Path:
     """The folder with the two files, made on first use."""
-    target = folder / f"{users}-{ids}-{order}"
-    if not (target / "truth.parquet").exists():
-        options = ["--users", users, "--ids", ids, "--order", order, "--binary", "--out", target]
-        subprocess.run(list(map(str, [sys.executable, HERE / "peers" / "generate.py", *options])), check=True)
-    return target
+    return measuring.World(users, ids, order).files(folder)[0].parent
 
 
 def frames(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.read_parquet(folder / "recs.parquet"), pd.read_parquet(folder / "truth.parquet")
-
-
-def rectools(folder: Path) -> float | None:
-    python = python_of("rectools")
-    if python is None:
-        return None
-    command = [python, HERE / "peers" / "rectools.py", folder / "recs.parquet", folder / "truth.parquet"]
-    done = subprocess.run([*map(str, command), "--repeat", "3"], capture_output=True, text=True, check=True)
-    return statistics.median(json.loads(done.stdout)["wall"])
 
 
 def main() -> None:
@@ -70,17 +54,17 @@ def main() -> None:
         measured[f"{ids} {order}"] = seconds(lambda r=recs, t=truth: bridgeval.evaluate(r, t, METRICS))
         if (ids, order) == ("int", "sorted"):
             measured["read_parquet"] = seconds(lambda f=folder: frames(f))
-            theirs = rectools(folder)
+            theirs = measuring.answer(measuring.Library("RecTools", "rectools"), folder)
     ours = measured["int sorted"]
     print(f"{arguments.users:,} users x 50 items, 6 metrics x 4 cutoffs")
     for name, value in measured.items():
         print(f"  {name:16} {value:8.3f} s   {value / ours:6.2f} x int sorted")
     print(f"  to read_parquet of the same files: {ours / measured['read_parquet']:.2f} x (goal: at most 2)")
     print(f"  string ids to integers: {measured['string sorted'] / ours:.2f} x (goal: at most 4)")
-    if theirs is None:
-        print("  RecTools: no environment (python benchmarks/peers/environments.py rectools)")
+    if "wall" in theirs:
+        print(f"  RecTools: {theirs['wall']:.3f} s, {theirs['wall'] / ours:.1f} x ours (goal: at least 15)")
     else:
-        print(f"  RecTools: {theirs:.3f} s, {theirs / ours:.1f} x ours (goal: at least 15)")
+        print(f"  RecTools: {theirs['failure']} (python benchmarks/peers/environments.py rectools)")
 
 
 if __name__ == "__main__":

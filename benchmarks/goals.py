@@ -50,7 +50,7 @@ class Results:
 def goals(rows: Iterable[Row]) -> Iterator[Goal]:
     """Every goal, in the order of the issue of speed: frames, ids, metrics, files, one call."""
     results = Results(rows)
-    base = next(iter(results.users("read")), 0)
+    base = next(iter(results.users("read")), 100_000)
     plain = results.of("frames", base, "int64 ids, sorted")
     strings = results.of("frames", base, "string ids, sorted")
     case = f"frames, {base:,} users x 50, int64"

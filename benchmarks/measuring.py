@@ -87,30 +87,40 @@ PEERS = (
 
 
 def measured(library: Library, world: World, repeat: int, limit: float) -> Row:
-    """One row of results: medians, or why there are none. `limit` is seconds for one evaluation."""
-    row: Row = {"library": library.name, "world": str(world), "users": world.users, "frame": library.frame}
+    """One row of results. `limit` is seconds for one evaluation."""
+    row = {"library": library.name, "world": str(world), "users": world.users, "frame": library.frame}
+    return row | answer(library, world.files()[0].parent, repeat, limit)
+
+
+def answer(library: Library, folder: Path, repeat: int = 3, limit: float = 300.0) -> Row:
+    """What a library says on the two files of a folder: medians, or why there are none."""
     if library.python is None:
-        return row | {"failure": "no environment"}
+        return {"failure": "no environment"}
     options = [part for option in library.options for part in ("--option", option)]
-    command = [library.python, HERE / "peers" / f"{library.script}.py", *world.files()]
+    command = [
+        library.python,
+        HERE / "peers" / f"{library.script}.py",
+        folder / "recs.parquet",
+        folder / "truth.parquet",
+    ]
     command += ["--repeat", repeat, "--frame", library.frame, *options]
     with process(list(map(str, command))) as running:
         try:
             out, log = running.communicate(timeout=limit * repeat)
         except subprocess.TimeoutExpired:
-            return row | {"failure": f"over {limit / 60:g} min"}
+            return {"failure": f"over {limit / 60:g} min"}
     if running.returncode:
         lines = log.strip().splitlines() or [f"ended by signal {-running.returncode}"]
-        return row | {"failure": lines[-1][:200]}
-    answer = json.loads(out)
-    return row | {
-        "version": answer["version"],
-        "wall": statistics.median(answer["wall"]),
-        "cpu": statistics.median(answer["cpu"]),
-        "peak_mb": answer["peak_mb"],
+        return {"failure": lines[-1][:200]}
+    found = json.loads(out)
+    return {
+        "version": found["version"],
+        "wall": statistics.median(found["wall"]),
+        "cpu": statistics.median(found["cpu"]),
+        "peak_mb": found["peak_mb"],
         "runs": repeat,
-        "values": answer["values"],
-        "definition": answer["definition"],
+        "values": found["values"],
+        "definition": found["definition"],
     }
 
 

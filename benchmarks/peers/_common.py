@@ -29,6 +29,16 @@ HERE = Path(__file__).resolve().parent
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
 
 METRICS = ("Precision", "Recall", "nDCG", "MAP", "MRR", "HitRate")
+BINARY_DEFINITIONS = {
+    "users": "users with truth; one without recommendations scores 0",
+    "Precision": "hits / k",
+    "Recall": "hits / relevant",
+    "nDCG": "binary gain, log2(rank + 1), ideal list of min(k, relevant) hits",
+    "MAP": "sum of precision at hits / min(k, relevant)",
+    "MRR": "1 / rank of the first hit within k, else 0",
+    "HitRate": "1 if there is a hit within k, else 0",
+}
+"""What most of the literature means by `METRICS`, where an item is relevant or not."""
 
 Frame = Any
 """A pandas, polars or Spark data frame: each peer reads its own."""

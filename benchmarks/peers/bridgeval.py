@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from _common import METRICS, Frame, Option, Peer, PerUser, Question, Values, main
+from _common import BINARY_DEFINITIONS, METRICS, Frame, Option, Peer, PerUser, Question, Values, main
 
 OPTIONS: dict[str, Option] = {"convention": "", "memory": "", "task": "evaluate"}
 CONVENTIONS = {
@@ -124,15 +124,7 @@ def read_polars(path: Path) -> Frame:
 
 def definitions(options: Mapping[str, Option]) -> dict[str, str]:
     """The native definitions, on binary relevance."""
-    return {
-        "users": "users with truth; one without recommendations scores 0",
-        "Precision": "hits / k",
-        "Recall": "hits / relevant",
-        "nDCG": "binary gain, log2(rank + 1), ideal list of min(k, relevant) hits",
-        "MAP": "sum of precision at hits / min(k, relevant)",
-        "MRR": "1 / rank of the first hit within k, else 0",
-        "HitRate": "1 if there is a hit within k, else 0",
-    }
+    return dict(BINARY_DEFINITIONS)
 
 
 READERS = {"pandas": pd.read_parquet, "polars": read_polars, "file": lambda path: path}

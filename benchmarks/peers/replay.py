@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from _common import Frame, Option, Peer, PerUser, Question, Values, main
+from _common import BINARY_DEFINITIONS, Frame, Option, Peer, PerUser, Question, Values, main
 
 
 def evaluate(recommendations: Frame, truth: Frame, question: Question) -> Values:
@@ -80,15 +80,7 @@ def spark_session() -> Any:
 
 def definitions(options: Mapping[str, Option]) -> dict[str, str]:
     """RePlay's definitions, the same on all its frames."""
-    return {
-        "users": "users with truth; one without recommendations scores 0",
-        "Precision": "hits / k",
-        "Recall": "hits / relevant",
-        "nDCG": "binary gain, log2(rank + 1), ideal list of min(k, relevant) hits",
-        "MAP": "sum of precision at hits / min(k, relevant)",
-        "MRR": "1 / rank of the first hit within k, else 0",
-        "HitRate": "1 if there is a hit within k, else 0",
-    }
+    return dict(BINARY_DEFINITIONS)
 
 
 READERS = {"pandas": pd.read_parquet, "polars": read_polars, "spark": read_spark}
