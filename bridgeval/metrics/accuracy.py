@@ -18,21 +18,14 @@ from bridgeval.engine.blocks import (
     Block,
     Blocks,
     HitCount,
-    HitList,
     HitPlaces,
-    Relevant,
     RelevantCount,
     ShownCount,
 )
 from bridgeval.engine.metric import TopKMetric, UserMetric
-from bridgeval.errors import BadParameterError, BadValueError
+from bridgeval.errors import BadParameterError
+from bridgeval.metrics.gains import Discount, DiscountedGains, Gain, GradedHits, IdealGains, discounts
 from bridgeval.metrics.parts import PartValues, check_parts
-
-Gain = Literal["binary", "linear", "exponential", "shifted"]
-Discount = Literal["log2", "jarvelin"]
-
-# 2 ** 1024 is beyond float64; ratings come nowhere near this, play counts do.
-LARGEST_EXPONENT = 1000
 
 
 @dataclass(frozen=True)
@@ -296,29 +289,6 @@ class F1(TopKMetric):
         return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 
-def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
-    """`[length]` float64: the weight of places 1, 2, ..."""
-    places = torch.arange(1, length + 1, dtype=torch.float64, device=device)
-    return 1 / torch.log2(places + 1) if kind == "log2" else 1 / torch.log2(places).clamp(min=1)
-
-
-def gains_of(kind: Gain, grades: Tensor, valid: Tensor) -> Tensor:
-    """Grades turned into gains, 0 where not valid."""
-    if kind == "binary":
-        return valid.double()
-    gains = grades.double()
-    if kind in ("exponential", "shifted"):
-        if gains.numel() and float(gains.max()) > LARGEST_EXPONENT:
-            raise BadValueError(
-                "the gains are too large for an exponential gain",
-                f"a gain of {float(gains.max()):g}",
-                'use nDCG(gain="linear") or scale the gains, e.g. by their logarithm',
-            )
-        powers = torch.exp2(gains if kind == "exponential" else gains + 1) - 1
-        gains = powers if kind == "exponential" else torch.where(gains > 0, powers, gains)
-    return gains.masked_fill(~valid, 0)
-
-
 @dataclass(frozen=True)
 class DistinctRelevantCount(Block[Tensor]):
     """How many different relevant items each user has: `[B]`."""
@@ -342,79 +312,3 @@ class PrecisionSums(Block[Tensor]):
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         ordinal = torch.arange(1, hits.places.shape[1] + 1, dtype=torch.float64, device=blocks.device)
         return (ordinal / hits.places).cumsum(1)
-
-
-@dataclass(frozen=True)
-class Gains(Block[Tensor]):
-    """What each relevant item is worth: `[B, R]` float64, 0 where there is none."""
-
-    gain: Gain
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        relevant = blocks[Relevant(self.relevance)]
-        return gains_of(self.gain, relevant.gains, relevant.valid)
-
-
-@dataclass(frozen=True)
-class Graded:
-    """Hits and what they are worth.
-
-    Attributes:
-        hits: `[B, H]`.
-        gains: `[B, H]` float64, 0 where there is no hit.
-        items: `[B, H]` codes.
-    """
-
-    hits: HitList
-    gains: Tensor
-    items: Tensor
-
-
-@dataclass(frozen=True)
-class GradedHits(Block[Graded]):
-    """Hits with their gains; under "shifted" also shown items with a gain below 0, which take something away."""
-
-    gain: Gain
-    ranking: Ranking = Ranking()
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Graded:
-        relevance = self.relevance
-        if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
-            relevance = replace(relevance, above=None)
-        hits = blocks[HitPlaces(self.ranking, relevance)]
-        if not hits.places.shape[1]:
-            return Graded(hits, hits.places.double(), hits.places)
-        gains = blocks[Gains(self.gain, relevance)].gather(1, hits.matches)
-        items = blocks[Relevant(relevance)].items.gather(1, hits.matches)
-        return Graded(hits, gains.masked_fill(~hits.within, 0), items)
-
-
-@dataclass(frozen=True)
-class DiscountedGains(Block[Tensor]):
-    """DCG at each hit: `[B, H]` float64."""
-
-    gain: Gain
-    discount: Discount
-    ranking: Ranking = Ranking()
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        weights = discounts(self.discount, blocks.batch.shown.width + 1, blocks.device)
-        return (graded.gains * weights[graded.hits.places - 1]).cumsum(1)
-
-
-@dataclass(frozen=True)
-class IdealGains(Block[Tensor]):
-    """DCG of the best list of 1, 2, ... places: `[B, R]` float64."""
-
-    gain: Gain
-    discount: Discount
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        gains = blocks[Gains(self.gain, self.relevance)]
-        weights = discounts(self.discount, gains.shape[1], blocks.device)
-        return (gains.sort(dim=1, descending=True).values * weights).cumsum(1)

@@ -22,7 +22,8 @@ from torch import Tensor
 
 from bridgeval.engine.blocks import Blocks, Hits, NewHits, RelevantCount, ShownGains, at_cutoff
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.accuracy import DistinctRelevantCount, Gain, IdealGains, discounts, gains_of
+from bridgeval.metrics.accuracy import DistinctRelevantCount
+from bridgeval.metrics.gains import Gain, IdealGains, discounts, gains_of
 from bridgeval.metrics.weights import NcisMetric, RewardSums, WeightedMetric
 
 

@@ -30,7 +30,8 @@ from bridgeval.engine.blocks import (
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.accuracy import Gain, GradedHits, discounts, nDCG
+from bridgeval.metrics.accuracy import nDCG
+from bridgeval.metrics.gains import Gain, GradedHits, discounts
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
 from bridgeval.metrics.parts import PartValues, check_parts
 from bridgeval.metrics.totals import CellCounts, cells_of, mean_gap, population

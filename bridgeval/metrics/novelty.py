@@ -17,7 +17,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.accuracy import GradedHits, discounts
+from bridgeval.metrics.gains import GradedHits, discounts
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]

@@ -175,7 +175,8 @@ class Exports(ABC):
             if row.users is not None and row.users != self.systems[row.system].population.counted:
                 taken = f"over {row.users:,} users" + (f" of {row.system}" if row.system else "")
                 others.setdefault(taken, []).append(row.metric)
-        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()]
+        noted = [f"{name} {note}.".lstrip() for name, report in self.systems.items() for note in report.notes()]
+        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted
 
 
 class Reports(Exports, Mapping[str, "Report"]):

@@ -158,7 +158,15 @@ class Report(Exports, Mapping[str, float]):
         rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
         aligned = ("left", *("right" for _ in wide.head[1:]))
         table = tabulate(rows, headers=wide.head, disable_numparse=True, colalign=aligned)
-        return "\n".join([table, "", *self.population.sentences()])
+        return "\n".join([table, "", *self.population.sentences(), *self.notes()])
+
+    def notes(self) -> list[str]:
+        """What helps to trust a number, for each metric that has any: pairs joined, sample sizes, clipping."""
+        return [
+            f"{name}: " + ", ".join(f"{what} {value:,.4g}" for what, value in result.notes.items())
+            for name, result in self.results.items()
+            if result.notes
+        ]
 
     __repr__ = __str__
 

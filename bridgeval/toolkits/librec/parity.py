@@ -17,7 +17,7 @@ from bridgeval.engine.blocks import Blocks, HitCount, Hits, Ranked, ShownCount, 
 from bridgeval.engine.metric import TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.accuracy import discounts
+from bridgeval.metrics.gains import discounts
 from bridgeval.toolkits.librec.protected import ItemFlags, StrictMetric, column_of, has_feature
 
 ITEM_SIDE = Needs(context=frozenset({"item features"}))

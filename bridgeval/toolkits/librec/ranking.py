@@ -11,7 +11,7 @@ from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks, Hits, Matches, Ranked, Relevant, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.accuracy import discounts
+from bridgeval.metrics.gains import discounts
 from bridgeval.toolkits.librec.protected import item_numbers
 
 SMALLEST_TABLE = 16
