@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -110,8 +111,8 @@ def answer(library: Library, folder: Path, repeat: int = 3, limit: float = 300.0
         except subprocess.TimeoutExpired:
             return {"failure": f"over {limit / 60:g} min"}
     if running.returncode:
-        lines = log.strip().splitlines() or [f"ended by signal {-running.returncode}"]
-        return {"failure": lines[-1][:200]}
+        errors = [line for line in log.splitlines() if re.match(r"[\w.]*(Error|Exception)\b", line)]
+        return {"failure": errors[-1][:200] if errors else f"ended with {running.returncode}"}
     found = json.loads(out)
     return {
         "version": found["version"],

@@ -54,6 +54,7 @@ class Request(BaseModel):
     device: str = Field("auto", description="auto, cpu, cuda, ...")
     batch_size: int | None = Field(None, ge=1, description="Users in a batch.")
     memory: str | None = Field(None, description='What may be held at once, e.g. "2GB"; larger files are streamed.')
+    resume: str | None = Field(None, description="Where states are saved on the way; a later run goes on from there.")
     inspect: bool = Field(True, description="Look for oddities in the data and print the alarming ones.")
     format: Format = Field("table", description="How the numbers are written.")
     out: str | None = Field(None, description="Where the numbers are written; the terminal if left out.")
@@ -101,6 +102,8 @@ class Request(BaseModel):
         paths = [*self.recommendations.values(), self.relevance]
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
+        if self.resume:
+            return True
         budget = bytes_of(self.memory)
         try:
             found = [(path, dataset_at(path)) for path in paths]
@@ -108,6 +111,11 @@ class Request(BaseModel):
         except (ValueError, OSError):
             # Whoever reads the file will say what is wrong with it.
             return False
+
+    def states_of(self, system: str) -> str | None:
+        """Where the states of a system are saved: a file for each."""
+        alone = self.resume is None or len(self.recommendations) == 1
+        return self.resume if alone else f"{self.resume}.{system}"
 
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""
@@ -122,7 +130,7 @@ class Request(BaseModel):
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
-        if self.streamed and kind in ("recommendations", "relevance"):
+        if self.streamed and (self.resume or kind in ("recommendations", "relevance")):
             return path
         with waiting_for(f"reading {path}"):
             return opened(path, names, self.text_ids)
@@ -160,6 +168,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             device=request.device,
             batch_size=request.batch_size,
             memory=request.memory,
+            resume=request.states_of(system),
             progress=progress,
             **request.extras(),
         )
@@ -246,7 +255,7 @@ def request_of(settings: Mapping[str, Any], where: str = "the command") -> Reque
 
 def beside(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    if name not in (*PATHS, "recommendations", "relevance", "out", "report", "per_user"):
+    if name not in (*PATHS, "recommendations", "relevance", "out", "report", "per_user", "resume"):
         return value
     if isinstance(value, dict):
         return {key: beside(config, name, one) for key, one in value.items()}

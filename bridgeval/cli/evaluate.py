@@ -17,6 +17,8 @@ WRITING = (
     click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
     click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: what fits]"),
     click.option("--memory", metavar="SIZE", help="What may be held at once, e.g. 2GB; larger files are streamed."),
+    click.option("--resume", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Save states here on the way; after an interruption the same command goes on from there."),
     click.option("--inspect/--no-inspect", default=True, help="Look for oddities in the data; the alarming are shown."),
 )  # fmt: skip
 
