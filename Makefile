@@ -42,7 +42,7 @@ parity: $(STAMP)  ## compare with the peers, each in an environment of its own
 
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py
-	$(BIN)/python benchmarks/frames.py
+	$(BIN)/python benchmarks/bench.py
 
 format: $(STAMP)  ## put the code in shape
 	$(BIN)/ruff check --fix .

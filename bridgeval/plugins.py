@@ -56,7 +56,7 @@ class PluginInfo:
     error: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plugins:
     """What is installed.
 

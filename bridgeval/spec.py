@@ -6,6 +6,7 @@ import ast
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bridgeval import plugins as installed_plugins
@@ -30,12 +31,16 @@ def parse(text: str, convention: str | None = None, plugins: Plugins | None = No
     Traceback (most recent call last):
     bridgeval.errors.UnknownMetricError: there is no metric 'nDGC'; hint: did you mean nDCG...
     """
-    known = plugins or installed_plugins.installed()
+    return list(_parsed(text, convention, plugins or installed_plugins.installed()))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str, convention: str | None, known: Plugins) -> tuple[Metric, ...]:
     toolkit, name, parameters, cutoffs = _split(text)
     if toolkit is None and convention is not None:
         table = _convention(convention, known)
         toolkit = convention if table.find(name) is not None else None
-    return [_make(text, toolkit, name, parameters, k, known) for k in cutoffs]
+    return tuple(_make(text, toolkit, name, parameters, k, known) for k in cutoffs)
 
 
 def parse_all(

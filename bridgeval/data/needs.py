@@ -74,13 +74,16 @@ class Needs:
 
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
-        for need in sorted(self.pairs | self.context | self.users | self.lists):
-            if need not in offered:
-                raise NeedError(
-                    f"{who} needs {need}",
-                    f"only {', '.join(sorted(offered)) or 'lists and relevance'}",
-                    f"give {GIVEN_BY.get(need) or GIVEN_BY.get(need.partition(' ')[0], 'a column of that name')}",
-                )
+        for need in sorted(self.unmet(offered)):
+            raise NeedError(
+                f"{who} needs {need}",
+                f"only {', '.join(sorted(offered)) or 'lists and relevance'}",
+                f"give {GIVEN_BY.get(need) or GIVEN_BY.get(need.partition(' ')[0], 'a column of that name')}",
+            )
+
+    def unmet(self, offered: Collection[str]) -> frozenset[str]:
+        """What is needed and not offered."""
+        return (self.pairs | self.context | self.users | self.lists).difference(offered)
 
 
 def baseline_column(name: str = "", ranking: Ranking = Ranking()) -> str:

@@ -125,11 +125,10 @@ def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
 
 def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
     names = column_names(frame)
-    if names is not None and hasattr(frame, "iloc"):
-        frame = frame[list(columns_for(role, names, columns).values())]
-    elif names is not None and hasattr(frame, "get_column"):
-        frame = frame.select(list(columns_for(role, names, columns).values()))
-    return rows_of_table(as_table(frame), role, columns)
+    wanted = None if names is None else list(columns_for(role, names, columns).values())
+    if wanted is not None and hasattr(frame, "get_column"):
+        frame = frame.select(wanted)
+    return rows_of_table(as_table(frame, wanted), role, columns)
 
 
 def column_names(frame: Any) -> list[str] | None:
@@ -140,12 +139,12 @@ def column_names(frame: Any) -> list[str] | None:
     return None if names is None or not all(isinstance(n, str) for n in names) else list(names)
 
 
-def as_table(frame: Any) -> pa.Table:
-    """Any frame as an Arrow table."""
+def as_table(frame: Any, columns: Sequence[str] | None = None) -> pa.Table:
+    """Any frame as an Arrow table; of a pandas frame only some columns, where that is asked for."""
     if isinstance(frame, pa.Table):
         return frame
     if hasattr(frame, "iloc"):
-        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
+        return pa.table({name: _pandas_column(frame[name]) for name in columns or frame.columns})
     return pa.table(frame)
 
 

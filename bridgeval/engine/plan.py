@@ -40,7 +40,9 @@ class Plan:
         return reduce(or_, (metric.needs() for metric in self.metrics), Needs())
 
     def check(self, offered: Collection[str]) -> None:
-        """Raises NeedError when a metric needs what was not given."""
+        """Raises NeedError, naming the metric, when one needs what was not given."""
+        if not self.needs.unmet(offered):
+            return
         for metric in self.metrics:
             metric.needs().check(str(metric), offered)
 

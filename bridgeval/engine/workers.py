@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 import torch
@@ -31,19 +31,21 @@ def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iter
     """
     remaining = iter(tasks)
     first = list(islice(remaining, 2))
-    if workers < 2 or len(first) < 2:
-        yield from map(action, first)
-        yield from map(action, remaining)
-        return
     threads = torch.get_num_threads()
-    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    alone = workers < 2 or len(first) < 2
+    pool = None if alone else ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
     try:
+        if pool is None:
+            torch.set_num_threads(1)
+            yield from map(action, chain(first, remaining))
+            return
         waiting: deque[Future[R]] = deque(pool.submit(action, task) for task in first)
         waiting.extend(pool.submit(action, task) for task in islice(remaining, 2 * workers - 2))
         while waiting:
             yield waiting.popleft().result()
             waiting.extend(pool.submit(action, task) for task in islice(remaining, 1))
     finally:
-        pool.shutdown(cancel_futures=True)
-        # Threads made later start with what was set last; this thread's own number never changed.
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+        # Threads made later start with what was set last.
         torch.set_num_threads(threads)

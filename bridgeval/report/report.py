@@ -198,10 +198,9 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
             stacklevel=3,
         )
     named = {str(metric): metric for metric in asked}
-    per_user = {name: results.get(metric.per_user()) for name, metric in named.items() if metric.per_user()}  # type: ignore[arg-type]
-    collected = {
-        name: result.per_user for name, result in per_user.items() if result is not None and result.per_user is not None
-    }
+    tables = {metric: result.per_user for metric, result in results.items() if result.per_user is not None}
+    companions = {name: metric.per_user() for name, metric in named.items()} if tables else {}
+    collected = {name: tables[metric] for name, metric in companions.items() if metric in tables}
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)
     return Report(found, named, population, loader, collected, label)
