@@ -22,6 +22,11 @@ Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
 
 
+# Two integers in one: the lower bits hold a column, so rows may not be wider than they can count.
+PACK_BITS = 20
+MOST_PACKED = (1 << PACK_BITS) - 1
+
+
 @dataclass(frozen=True)
 class Ranking:
     """How a list is ranked.
@@ -239,6 +244,28 @@ def matches(shown: RankedLists, relevant: RelevantLists) -> Tensor:
     at.clamp_(max=relevant.items.shape[1] - 1)
     hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
     return at.masked_fill_(~hit, -1)
+
+
+def places(shown: RankedLists, relevant: RelevantLists) -> tuple[Tensor, Tensor]:
+    """`[B, R]` int64 each: the places (from 1) of the relevant items that are shown, best first, and their columns.
+
+    0 where there is no further one. Of lists without repeated items, and shorter than MOST_PACKED: item and place, then
+    place and column, are packed into one integer each, so that sorting the one brings the other along.
+    """
+    width = shown.items.shape[1]
+    if not width or not relevant.items.shape[1]:
+        nothing = torch.zeros(relevant.items.shape, dtype=torch.int64, device=shown.items.device)
+        return nothing, nothing
+    columns = torch.arange(max(width, relevant.items.shape[1]), device=shown.items.device)
+    by_item = sorted_rows((shown.items.long() << PACK_BITS) | columns[:width])
+    at = torch.searchsorted(by_item, relevant.items.long() << PACK_BITS).clamp_(max=width - 1)
+    found = by_item.gather(1, at)
+    hit = ((found >> PACK_BITS) == relevant.items) & relevant.distinct
+    # Places count from the left, and what is not shown goes last.
+    place = torch.where(hit, (found & MOST_PACKED) + 1, MOST_PACKED + 1)
+    by_place = sorted_rows((place << PACK_BITS) | columns[: place.shape[1]])
+    place = by_place >> PACK_BITS
+    return place.masked_fill(place > MOST_PACKED, 0), by_place & MOST_PACKED
 
 
 def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:

@@ -14,14 +14,8 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    HitCount,
-    HitPlaces,
-    RelevantCount,
-    ShownCount,
-)
+from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount
+from bridgeval.engine.hits import HitCount, HitPlaces
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.gains import Discount, DiscountedGains, Gain, GradedHits, IdealGains, discounts

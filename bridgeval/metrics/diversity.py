@@ -11,7 +11,8 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitPlaces, Relevant, by_item
+from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
+from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitList, HitPlaces, Relevant
+from bridgeval.engine.blocks import Block, Blocks, Relevant
+from bridgeval.engine.hits import HitList, HitPlaces
 from bridgeval.errors import BadValueError
 
 Gain = Literal["binary", "linear", "exponential", "shifted"]

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, HitPlaces, Ranked, Relevant, UserGroups, Users, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups, Users, by_item
+from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
 

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, HitCount, Hits, Ranked, ShownCount, Users, by_item
+from bridgeval.engine.blocks import Blocks, Hits, Ranked, ShownCount, Users, by_item
+from bridgeval.engine.hits import HitCount
 from bridgeval.engine.metric import TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
