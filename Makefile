@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests parity bench format clean
+.PHONY: help install demo test lint types tests tests-here tests-spark parity bench format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -32,8 +32,14 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+# Spark mostly waits for its own processes, so the two run side by side; each prints when it is done.
 tests: $(STAMP)
+	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-here tests-spark
+
+tests-here: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity"
+
+tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"
 
 parity: $(STAMP)  ## compare with the peers, each in an environment of its own
