@@ -64,7 +64,7 @@ class Outer:
         frozenset({1}),
         Outer((Inner(1.5), Inner({"a": (1,)})), Moments(1, 2.0)),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_plain_values_and_dataclasses_come_back_equal(value):
     back = through_json(Codec.of([Outer()]), value)
