@@ -15,9 +15,7 @@ from torch import Tensor
 
 def sorted_rows(cells: Tensor) -> Tensor:
     """Each row ascending."""
-    if cells.device.type == "cpu":
-        return torch.from_numpy(np.sort(cells.numpy(), axis=1))
-    return torch.sort(cells, dim=1).values
+    return _sorted_in_place(cells.clone())
 
 
 def sorted_with_columns(items: Tensor, largest: int) -> tuple[Tensor, Tensor]:
@@ -30,7 +28,7 @@ def sorted_with_columns(items: Tensor, largest: int) -> tuple[Tensor, Tensor]:
     (tensor([[3, 7, 7]], dtype=torch.int32), tensor([[1, 0, 2]]))
     """
     bits = items.shape[1].bit_length()
-    in_order = sorted_rows(_packed(items, 0, bits, largest))
+    in_order = _sorted_in_place(_packed(items, 0, bits, largest))
     return (in_order >> bits).to(items.dtype), (in_order & ((1 << bits) - 1)).long()
 
 
@@ -43,7 +41,8 @@ def count_repeats(items: Tensor, lengths: Tensor) -> int:
     if items.shape[1] < 2:
         return 0
     in_order = numbers(sorted_rows(items))
-    equal = int((in_order[:, 1:] == in_order[:, :-1]).sum())
+    flags = in_order[:, 1:] == in_order[:, :-1]
+    equal = int(np.count_nonzero(flags) if isinstance(flags, np.ndarray) else flags.sum())
     return equal - int((items.shape[1] - lengths - 1).clamp_(min=0).sum()) if equal else 0
 
 
@@ -63,7 +62,7 @@ def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Ten
     """
     width, bits = left.shape[1], (left.shape[1] + right.shape[1]).bit_length()
     both = torch.cat([_packed(left, 0, bits, largest), _packed(right, width, bits, largest)], dim=1)
-    in_order = sorted_rows(both)
+    in_order = _sorted_in_place(both)
     cells = numbers(in_order)
     flags = (cells[:, 1:] ^ cells[:, :-1]) < (1 << bits)
     row, at = _nonzero(flags, left.device)
@@ -73,7 +72,7 @@ def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Ten
     is_shared = (column < width) & (match >= 0) & ((first >> bits) < largest)
     if not bool(is_shared.all()):
         row, column, match = row[is_shared], column[is_shared], match[is_shared]
-    by_column = _sorted((row << 2 * bits) | (column << bits) | match)
+    by_column = _sorted_in_place((row << 2 * bits) | (column << bits) | match)
     return by_column >> 2 * bits, (by_column >> bits) & mask, by_column & mask
 
 
@@ -86,7 +85,7 @@ def _packed(items: Tensor, first: int, bits: int, largest: int) -> Tensor:
     """Item and column, counted from `first`, in one integer: of 32 bits where that is enough."""
     kind = torch.int32 if (largest + 1) << bits < 1 << 31 else torch.int64
     columns = torch.arange(first, first + items.shape[1], dtype=kind, device=items.device)
-    return (items.to(kind) << bits) | columns
+    return (items.to(kind) << bits).bitwise_or_(columns)
 
 
 def _nonzero(flags: Any, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -98,5 +97,9 @@ def _nonzero(flags: Any, device: torch.device) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(row), torch.from_numpy(at - row * flags.shape[1])
 
 
-def _sorted(keys: Tensor) -> Tensor:
-    return torch.from_numpy(np.sort(keys.numpy())) if keys.device.type == "cpu" else torch.sort(keys).values
+def _sorted_in_place(cells: Tensor) -> Tensor:
+    """Each row ascending, in the memory of the cells where that can be."""
+    if cells.device.type != "cpu":
+        return torch.sort(cells, dim=-1).values
+    cells.numpy().sort(axis=-1)
+    return cells

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,11 +102,14 @@ class Blocks:
         self.depth = depth
         self.cutoff = cutoff or batch.shown.width
         self._made: dict[Block[Any], Any] = {}
+        # The tensor is kept beside its index, so that its id stays its own.
+        self._rows: dict[int, tuple[Tensor, Any]] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
-        if block not in self._made:
-            self._made[block] = block.make(self)
-        made: T = self._made[block]
+        try:
+            made: T = self._made[block]
+        except KeyError:
+            made = self._made[block] = block.make(self)
         return made
 
     def __len__(self) -> int:
@@ -114,6 +118,13 @@ class Blocks:
     @property
     def device(self) -> torch.device:
         return self.batch.device
+
+    def rows_of(self, counted: Tensor) -> Any:
+        """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""
+        if id(counted) not in self._rows:
+            index = slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
+            self._rows[id(counted)] = (counted, index)
+        return self._rows[id(counted)][1]
 
     @property
     def context(self) -> Context:

@@ -40,40 +40,39 @@ class HitList:
         return self._counts[k]
 
     @cached_property
-    def places(self) -> Tensor:
-        """`[B, H]` int64: the place (from 1) of each user's j-th hit; one past the depth where there is none."""
-        return self.spread(self.place_of, self.depth + 1)
-
-    @cached_property
-    def matches(self) -> Tensor:
-        """`[B, H]` int64: its column in the relevant list; 0 where there is none."""
-        return self.spread(self.column_of, 0)
+    def first(self) -> Tensor:
+        """`[B]` int64: the place of each user's first hit; one past the depth where there is none."""
+        starts, _ = self._runs
+        first = torch.full((self.size,), self.depth + 1, device=self.rows.device)
+        has_hit = self.count(self.depth) > 0
+        return first.masked_scatter_(has_hit, self.place_of[starts[has_hit]])
 
     @property
-    def within(self) -> Tensor:
-        """`[B, H]` bool: where there is a hit."""
-        return self.places <= self.depth
+    def ordinal(self) -> Tensor:
+        """`[n]` int64: 1 for a user's first hit, 2 for the second, ..."""
+        return self._runs[1]
 
-    def spread(self, values: Tensor, fill: float) -> Tensor:
-        """`[B, H]`: values `[n]` of the hits, each user's side by side."""
-        row, ordinal, most = self._cells
-        cells = torch.full((self.size, most), fill, dtype=values.dtype, device=values.device)
-        return cells.index_put_((row, ordinal), values)
+    def running(self, values: Tensor) -> Tensor:
+        """`[B, H]`: values `[n]` of the hits, added up from left to right; for `up_to`."""
+        counts = self.count(self.depth)
+        most = int(counts.max()) if len(counts) else 0
+        cells = values.new_zeros((self.size, most))
+        return cells.index_put_((self.rows, self.ordinal - 1), values).cumsum_(1)
 
-    def up_to(self, k: int, cumulative: Tensor) -> Tensor:
-        """`[B]`: what `cumulative` `[B, H]` has come to within the first k places; 0 where there is no hit."""
-        if not cumulative.shape[1]:
-            return cumulative.new_zeros(len(cumulative))
+    def up_to(self, k: int, running: Tensor) -> Tensor:
+        """`[B]`: what `running` `[B, H]` has come to within the first k places; 0 where there is no hit."""
+        if not running.shape[1]:
+            return running.new_zeros(len(running))
         count = self.count(k)
-        reached = cumulative.gather(1, (count - 1).clamp_(min=0)[:, None]).squeeze(1)
+        reached = running.gather(1, (count - 1).clamp_(min=0)[:, None]).squeeze(1)
         return reached.masked_fill_(count == 0, 0)
 
     @cached_property
-    def _cells(self) -> tuple[Tensor, Tensor, int]:
+    def _runs(self) -> tuple[Tensor, Tensor]:
+        """`[B]`: how many hits come before each user's first; `[n]`: the ordinal of each hit."""
         counts = self.count(self.depth)
         before = counts.cumsum(0) - counts
-        ordinal = torch.arange(len(self.rows), device=self.rows.device) - before[self.rows]
-        return self.rows, ordinal, int(counts.max()) if len(counts) else 0
+        return before, torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
 
 
 @dataclass(frozen=True)

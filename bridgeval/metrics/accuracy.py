@@ -110,9 +110,7 @@ class MRR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        if not hits.places.shape[1]:
-            return torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
-        first = hits.places[:, 0]
+        first = hits.first
         return torch.where(first <= min(self.k, hits.depth), 1 / first.double(), 0.0)
 
 
@@ -302,5 +300,4 @@ class PrecisionSums(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        ordinal = torch.arange(1, hits.places.shape[1] + 1, dtype=torch.float64, device=blocks.device)
-        return (ordinal / hits.places).cumsum(1)
+        return hits.running(hits.ordinal.double() / hits.place_of)
