@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import MOST_PACKED, Ranking, Relevance, places
 from bridgeval.engine.blocks import Block, Blocks, Hits, Matches, NewHits, Ranked, Relevant
+
+Repeated = Literal["once", "each"]
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,18 @@ class HitPlaces(Block[HitList]):
 
 @dataclass(frozen=True)
 class HitCount(Block[Tensor]):
-    """Distinct hits in the first k places: `[B]` int64."""
+    """Hits in the first k places: `[B]` int64.
+
+    Attributes:
+        repeated: whether an item that stands in several places, where duplicates are kept, is found "once" or "each"
+            time.
+    """
 
     k: int
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    repeated: Repeated = "once"
 
     def make(self, blocks: Blocks) -> Tensor:
-        new = self.ranking.duplicates == "all" and blocks.batch.shown.repeated > 0
+        new = self.repeated == "once" and self.ranking.duplicates == "all" and blocks.batch.shown.repeated > 0
         return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)
