@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import bridgeval
-from bridgeval.errors import DuplicateRowsWarning
+from bridgeval.errors import DuplicateRowsWarning, InputError
 from bridgeval.toolkits.replay import (
     MAP,
     NDCG,
@@ -173,3 +173,9 @@ def test_unexpectedness_against_spark_base_recommendations(on_spark: Any) -> Non
         report = bridgeval.evaluate(frames[0], on_spark([[1, 7, 1.0]]), name, baseline=frames[1])
     assert report[name] == pytest.approx(1 / 3)
     assert report.results[name].users == 3
+
+
+def test_several_baselines_inside_spark_are_refused(on_spark: Any) -> None:
+    recs = on_spark(WORLD["recs"])
+    with pytest.raises(InputError, match="one baseline inside Spark"):
+        bridgeval.evaluate(recs, recs, 'Unexpectedness(baseline="ALS")@2', baseline={"ALS": recs})
