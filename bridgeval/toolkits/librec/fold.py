@@ -1,4 +1,8 @@
-"""Fold: one result file with the files beside it, and how a plan runs over them. Only what a plan needs is read."""
+"""Fold: one result file with the files beside it, and how a plan runs over them.
+
+Beside result and test file the training file is always read, if there is one: the report counts shown items that no
+file knows. Others are read only when a plan needs them.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +102,7 @@ class Fold:
 
 @dataclass
 class FoldSource:
-    """Reads a fold when a plan is run, and of it only what the plan needs.
+    """Reads a fold when a plan is run.
 
     Attributes:
         fold: the files.
@@ -200,7 +204,7 @@ class Reading:
         read: dict[str, Any] = {
             "history": self._history() if trained and asks(OF_TRAINING | {"all users"}) else None,
             "baseline": self._original() if asks(OF_ORIGINAL) else None,
-            "catalogue": Ids(self.items) if trained and asks(OF_RATINGS) else None,
+            "catalogue": self._catalogue(),
             "item_features": self.item_features.values if files.item_features and asks(OF_ITEM_FEATURES) else None,
             "user_groups": self.user_features.groups if files.user_features and asks(OF_USER_FEATURES) else None,
             "users": self._known_users() if trained and asks({"all users"}) else None,
@@ -227,6 +231,14 @@ class Reading:
 
     def _asks(self, names: frozenset[str] | set[str]) -> bool:
         return bool(self._asked & names)
+
+    def _catalogue(self) -> Ids | None:
+        if self._files.train is not None and self._asks(OF_RATINGS):
+            return Ids(self.items)
+        if self._files.train is None and self._given.get("history") is not None:
+            return None
+        split = [rows.items.names for rows in (self.train, self.test) if rows is not None]
+        return Ids(pc.unique(pa.concat_arrays(split)))
 
     def _history(self) -> Rows | None:
         return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)
