@@ -1,8 +1,4 @@
-"""Fold: one result file with the files beside it, and how a plan runs over them.
-
-Beside result and test file the training file is always read, if there is one: the report counts shown items that no
-file knows. Others are read only when a plan needs them.
-"""
+"""Fold: one result file with the files beside it, and how a plan runs over them. Only what a plan needs is read."""
 
 from __future__ import annotations
 
@@ -102,7 +98,7 @@ class Fold:
 
 @dataclass
 class FoldSource:
-    """Reads a fold when a plan is run.
+    """Reads a fold when a plan is run, and of it only what the plan needs.
 
     Attributes:
         fold: the files.
@@ -200,6 +196,7 @@ class Reading:
     @cached_property
     def inputs(self) -> Inputs:
         asks, files = self._asks, self._files
+        shown, relevant = self.result.as_rows("score"), self.test.as_rows("gain")
         trained = files.train is not None
         read: dict[str, Any] = {
             "history": self._history() if trained and asks(OF_TRAINING | {"all users"}) else None,
@@ -212,7 +209,7 @@ class Reading:
         given = {name: value for name, value in self._given.items() if value is not None}
         if files.strict and not files.ranking:
             check_same_pairs(self.result, self.test)
-        return Inputs.of(self.result.as_rows("score"), self.test.as_rows("gain"), **{**read, **given})
+        return Inputs.of(shown, relevant, **{**read, **given})
 
     @cached_property
     def context(self) -> Context:
@@ -233,12 +230,10 @@ class Reading:
         return bool(self._asked & names)
 
     def _catalogue(self) -> Ids | None:
-        if self._files.train is not None and self._asks(OF_RATINGS):
-            return Ids(self.items)
-        if self._files.train is None and self._given.get("history") is not None:
-            return None
-        split = [rows.items.names for rows in (self.train, self.test) if rows is not None]
-        return Ids(pc.unique(pa.concat_arrays(split)))
+        """All items there are; the report counts shown items that it lacks. A single test file is all that is known."""
+        if self._files.train is None:
+            return None if "history" in self._given else Ids(self.items)
+        return Ids(self.items) if self._asks(OF_RATINGS) else None
 
     def _history(self) -> Rows | None:
         return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)

@@ -197,3 +197,19 @@ def test_a_study_that_names_no_metric_gets_the_usual_ones(tmp_path, ranking, met
     for config in folder.rglob("config.xml"):
         config.write_text(text)
     assert Study(folder).evaluate().metrics == metrics
+
+
+def test_metrics_of_a_study_protect_the_feature_of_its_configuration(tmp_path):
+    assert Study(RANKING).evaluate("psp@5").metrics == ['librec:psp(protected="new")@5']
+    assert Study(RATING).evaluate("valunfairness@10").metrics == ['librec:valunfairness(protected="F")@10']
+    folder = shutil.copytree(RANKING, tmp_path / "study")
+    config = folder / "conf" / "config.xml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('<protected-feature ref="fea:new"/>', ""), encoding="utf-8")
+    with pytest.warns(StudyWarning, match="does not say which feature is protected"):
+        report = Study(folder).evaluate()
+    assert set(report.left_out) == {
+        "librec:PStatisticalParityEvaluator@10",
+        "librec:PPercentRuleEvaluator@10",
+        "librec:DiscountedProportionalPFairnessEvaluator@10",
+    }
