@@ -19,7 +19,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, UnknownMetricError
 from bridgeval.report import Report
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
-from bridgeval.toolkits.librec.config import Feature
+from bridgeval.toolkits.librec.config import LIST_SIZE, Feature
 from bridgeval.toolkits.librec.custom import custom, script_class
 from bridgeval.toolkits.librec.fold import FoldSource
 from bridgeval.toolkits.librec.java import JavaValues, java_values
@@ -49,6 +49,7 @@ class StudyReport:
         java: experiment -> fold -> name in the log -> the value that LibRec computed.
         left_out: metrics of the configuration that were not computed, and why.
         reranked: whether lists were re-ranked, so that Java values describe other lists than those in the files.
+        list_size: the cutoff of the Java values.
     """
 
     reports: Mapping[str, Mapping[int, Report]]
@@ -56,6 +57,7 @@ class StudyReport:
     java: Mapping[str, JavaValues] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     reranked: bool = False
+    list_size: int = LIST_SIZE
 
     @property
     def metrics(self) -> list[str]:
@@ -141,13 +143,17 @@ class StudyReport:
     def java_values(self) -> pd.DataFrame:
         """What LibRec computed beside what was computed here: experiment, fold, metric, java, here, difference.
 
-        `here` is missing for metrics that were not asked for.
+        `here` is missing for metrics that were not asked for with the list size of the study.
         """
         import pandas as pd
 
         rows = []
         for name, fold, report in self._each():
-            ours = {logged: value for own, value in report.values.items() if (logged := logged_name(own))}
+            ours = {
+                logged: value
+                for own, value in report.values.items()
+                if (logged := logged_name(own)) and getattr(report.metrics[own], "k", self.list_size) == self.list_size
+            }
             for metric, theirs in self.java.get(name, {}).get(fold, {}).items():
                 here = ours.get(metric, float("nan"))
                 rows.append((name, fold, metric, theirs, here, here - theirs))
@@ -184,6 +190,9 @@ class StudyReport:
 
         lines = [tabulate(self.by_experiment().to_dict("list"), headers="keys", floatfmt=".4f")]
         lines += [f"{name} was left out: {why}" for name, why in self.left_out.items()]
+        beside = self.java_values()["difference"].dropna().abs()
+        if len(beside):
+            lines.append(f"{len(beside)} values that LibRec computed differ by {beside.max():.2g} at most")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -211,7 +220,7 @@ def study_report(study: Study, reports: Mapping[tuple[str, int], Report]) -> Stu
             stacklevel=3,
         )
     parameters = {name: experiment.parameters for name, experiment in study.items()}
-    return StudyReport(nested, parameters, java, reranked=study.config.reranked)
+    return StudyReport(nested, parameters, java, reranked=study.config.reranked, list_size=study.config.list_size)
 
 
 def evaluated(
@@ -259,7 +268,7 @@ def _configured(study: Study, trust_scripts: bool, compat: Compat, left_out: dic
         elif script.folder is None:
             left_out[script.name] = "librec-auto ships no such metric, or none that works"
         elif not trust_scripts:
-            left_out[script.name] = "it is code of the study; look at it, then use trust_scripts=True"
+            left_out[script.name] = "it is code of the study; look at it, then use trust_scripts=True (--trust-scripts)"
         else:
             label = f"{script.name}({', '.join(f'{k}={v}' for k, v in script.parameters.items())})"
             named.append(custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()")))

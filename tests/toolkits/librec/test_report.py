@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 
@@ -70,6 +71,9 @@ def test_java_values_stand_beside_ours_with_the_difference(report):
 
 def test_java_values_of_metrics_that_were_not_asked_for_have_nothing_beside_them():
     table = Study(RANKING).evaluate(["librec:rr@10", "librec:ndcg_rating@10"]).java_values()
+    other = Study(RANKING).evaluate("librec:rr@5")
+    assert other.java_values()["here"].isna().all(), "LibRec cut at 10"
+    assert "LibRec computed" not in str(other)
     known = table[~table["here"].isna()]
     assert set(known["metric"]) == {"ReciprocalRankEvaluator", "NormalizedDCGEvaluator"}
     assert known["difference"].abs().max() < 1e-9
@@ -133,6 +137,7 @@ def test_the_printed_report_is_a_table_of_experiments(report):
     text = str(report)
     assert "exp00001" in text
     assert "num-factors" in text
+    assert re.search(r"96 values that LibRec computed differ by \d(\.\d+)?e-1\d at most", text)
 
 
 def test_scripts_of_a_study_are_left_out_unless_they_are_trusted():
