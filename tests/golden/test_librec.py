@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 
+from bridgeval.toolkits.librec.metrics import JAVA
 from tests.golden import librec, librec_files
 from tests.golden import librec_questions as reasons
 from tests.golden.compare import DATA, golden_files
@@ -61,6 +62,16 @@ def test_every_number_is_compared_or_skipped_as_a_recorded_error_or_outside_for_
         librec_files.REFUSED: 21,
         librec_files.MARK_KEPT: 4,
     }
+
+
+def test_all_java_metrics_but_four_have_a_value_that_librec_logged():
+    logged = set()
+    for _, _, path, document in golden_files(DATA / "librec"):
+        if (path.parent / "study" / "exp00000" / "original" / "out-1.txt").exists():
+            continue
+        for folds in document.get("experiments", {}).values():
+            logged.update(name for key in folds if key.isdecimal() for name in folds[key].get("java_log", {}))
+    assert {short for short, (name, _) in JAVA.items() if name not in logged} == {"hitrate", "dpcf", "csp", "nonpar"}
 
 
 def test_a_changed_number_differs(tmp_path):
