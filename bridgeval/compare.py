@@ -12,7 +12,7 @@ from bridgeval import spec
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
-from bridgeval.evaluate import evaluate
+from bridgeval.evaluate import one_report
 from bridgeval.halves import Whole, halves_of, numbers_of
 from bridgeval.report import Report
 from bridgeval.report.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison, Settings
@@ -157,7 +157,7 @@ def _scored(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Map
             f"an object of type {type(value).__name__}",
             "give relevance=, or Reports made with per_user=True",
         )
-    return _scored_report(name, evaluate(value, relevance, metrics, **{**evaluation, "per_user": True}))
+    return _scored_report(name, one_report(value, relevance, metrics, **{**evaluation, "per_user": True}))
 
 
 def _scored_report(name: str, report: Report) -> _Scored:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -15,7 +15,8 @@ from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merged_over_ranks
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
-from bridgeval.errors import BadParameterError
+from bridgeval.engine.source import Sources
+from bridgeval.errors import BadParameterError, InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
 
@@ -55,7 +56,7 @@ def evaluate(
         recommendations: a frame (pandas, polars, Arrow, anything with `__arrow_c_stream__`), a path of Parquet, CSV or
             TSV files, a mapping user -> items, (item, score) pairs or {item: score}, or `Scores`.
         relevance: the same, with gains in place of scores; without gains every row counts 1. None where the
-            recommendations bring it along, as a fold of a study does.
+            recommendations bring it along, as a study or one of its folds does.
         metrics: names such as "nDCG@5,10" or "replay:NDCG@10", or metric objects.
         history: training interactions (user, item): for novelty, popularity, masking, and the default catalogue.
         catalogue: all item ids that could have been shown.
@@ -80,7 +81,8 @@ def evaluate(
         group: merges the states of all ranks of a `torch.distributed` group; each rank gives its own users.
 
     Returns:
-        A Report. Users with at least one relevant item count, unless a metric says otherwise.
+        A Report. Users with at least one relevant item count, unless a metric says otherwise. Where a loader finds
+        several evaluations, as in a study folder, what it makes of their reports, e.g. a StudyReport.
 
     >>> report = evaluate({7: {"a": 0.9, "b": 0.5}, 8: {}}, {7: {"b": 1}, 8: {"a": 1}}, "Recall@2")
     >>> report["Recall@2"], report.population.counted, report.population.shown_nothing
@@ -91,7 +93,7 @@ def evaluate(
     depth = Plan.of(asked).needs.depth or 0
     plan = Plan.of([Census(depth), *asked, *(metric for metric in collecting if metric is not None)])
     chosen = plugins.installed().loader_for(recommendations, relevance, loader)
-    source = chosen.load(
+    loaded = chosen.load(
         recommendations,
         relevance,
         history=history,
@@ -104,14 +106,31 @@ def evaluate(
         users=users,
         columns=columns,
     )
-    plan.check(source.offers)
+    members = loaded.members if isinstance(loaded, Sources) else {"": loaded}
+    for source in members.values():
+        plan.check(source.offers)
     saved = None if resume is None else Path(resume)
-    with progress_for(progress) as bar:
-        how = Execution(_device(device), _checked(batch_size), bar.users, bytes_of(memory), saved, bar.rows)
-        states = source.run(plan, how)
-    if group is not None:
-        states = merged_over_ranks(plan, states, group)
-    return report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+    reports = {}
+    for key, source in members.items():
+        with progress_for(progress) as bar:
+            how = Execution(_device(device), _checked(batch_size), bar.users, bytes_of(memory), saved, bar.rows)
+            states = source.run(plan, how)
+        if group is not None:
+            states = merged_over_ranks(plan, states, group)
+        reports[key] = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+    return cast("Report", loaded.together(reports)) if isinstance(loaded, Sources) else reports[""]
+
+
+def one_report(recommendations: Any, *arguments: Any, **options: Any) -> Report:
+    """`evaluate` where the objects must hold one evaluation and not several."""
+    report = evaluate(recommendations, *arguments, **options)
+    if not isinstance(report, Report):
+        raise InputError(
+            "these recommendations hold several evaluations, and one is needed",
+            f"{recommendations!r}",
+            "give one of them, e.g. one fold of one experiment",
+        )
+    return report
 
 
 def _device(device: str | torch.device) -> torch.device:

@@ -9,7 +9,7 @@ from typing import Any
 from bridgeval import spec
 from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError
-from bridgeval.evaluate import evaluate
+from bridgeval.evaluate import one_report
 
 # What a parameter decides, in words.
 AXES = {
@@ -154,5 +154,5 @@ def _path(start: Metric, end: Metric, order: list[str]) -> Iterator[Metric]:
 
 
 def _values(recommendations: Any, relevance: Any, metrics: list[Metric], given: dict[str, Any]) -> list[float]:
-    report = evaluate(recommendations, relevance, metrics, **given)
+    report = one_report(recommendations, relevance, metrics, **given)
     return [report[str(metric)] for metric in metrics]

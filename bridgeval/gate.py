@@ -22,7 +22,7 @@ from bridgeval import spec
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
-from bridgeval.evaluate import evaluate
+from bridgeval.evaluate import one_report
 from bridgeval.report import Report
 from bridgeval.report import statistics as st
 from bridgeval.report.exports import written
@@ -171,6 +171,7 @@ def check(
 
     >>> truth = {user: ["x"] for user in range(40)}
     >>> old = {user: ["x", "y"] if user % 4 else ["y", "x"] for user in range(40)}
+    >>> from bridgeval import evaluate
     >>> report = evaluate(old, truth, "MRR@2", per_user=True)
     >>> print(check(old, truth, report, "MRR@2=1%"))
     MRR@2 0.8750 -> 0.8750 over 40 users: holds, a drop of 1% is ruled out (p = 0)
@@ -187,7 +188,7 @@ def check(
     names = [limit.metric for limit in limits]
     report = recommendations
     if not isinstance(report, Report):
-        report = evaluate(recommendations, relevance, names, **{**evaluation, "per_user": True})
+        report = one_report(recommendations, relevance, names, **{**evaluation, "per_user": True})
     missing = [name for name in names if name not in old or name not in report.collected]
     if missing:
         raise InputError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from bridgeval.data.slates import Slates
 from bridgeval.engine.blocks import Blocks, Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
+from bridgeval.engine.source import Source
 from bridgeval.engine.state import Floats
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError
@@ -212,9 +213,9 @@ class Dealt(Metric):
 def _dealt(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> DealtState:
     loader = plugins.installed().loader_for(value, relevance, evaluation.get("loader"))
     given = {name: argument for name, argument in evaluation.items() if name not in NOT_READ}
-    (state,) = loader.load(value, relevance, **given).run(
-        Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size"))
-    )
+    source = cast(Source, loader.load(value, relevance, **given))
+    how = Execution(torch.device("cpu"), evaluation.get("batch_size"))
+    (state,) = source.run(Plan.of([Dealt(plan, seed)]), how)
     dealt: Any = state
     return dealt
 

@@ -10,7 +10,7 @@ import pluggy
 if TYPE_CHECKING:
     from bridgeval.convention import Convention
     from bridgeval.engine.metric import Metric
-    from bridgeval.engine.source import Source
+    from bridgeval.engine.source import Source, Sources
 
 hookspec = pluggy.HookspecMarker("bridgeval")
 hookimpl = pluggy.HookimplMarker("bridgeval")
@@ -25,8 +25,11 @@ class Loader(Protocol):
         """Whether it can load these two. Cheap; imports nothing."""
         ...
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        """A Source; `extras` are the arguments of `evaluate` from `history` to `columns`."""
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source | Sources:
+        """A Source, or Sources where these objects hold several evaluations.
+
+        `extras` are the arguments of `evaluate` from `history` to `columns`.
+        """
         ...
 
 

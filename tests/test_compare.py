@@ -71,8 +71,8 @@ def test_each_system_is_evaluated_once(monkeypatch):
     # The package shows the function of that name; the module is behind it.
     module = sys.modules["bridgeval.compare"]
     calls = []
-    original = module.evaluate
-    monkeypatch.setattr(module, "evaluate", lambda *a, **k: calls.append(1) or original(*a, **k))
+    original = module.one_report
+    monkeypatch.setattr(module, "one_report", lambda *a, **k: calls.append(1) or original(*a, **k))
     compare({"weak": WEAK, "strong": STRONG, "middle": MIDDLE}, TRUTH, ["MRR@5,10", "nDCG@10"], **QUICK)
     assert len(calls) == 3
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,6 +29,19 @@ class Source(Protocol):
     def run(self, plan: Plan, how: Execution) -> States:
         """Folds the plan over all users."""
         ...
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a loader returns for objects that hold several evaluations, such as the folds of a study.
+
+    Attributes:
+        members: key -> Source. Each is evaluated by itself, with the same metrics.
+        together: makes the result of all out of key -> Report.
+    """
+
+    members: Mapping[Any, Source]
+    together: Callable[[Mapping[Any, Any]], Any]
 
 
 @dataclass(frozen=True)

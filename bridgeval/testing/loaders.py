@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from bridgeval.data.inputs import ANSWERS
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
-from bridgeval.engine.source import Source, source_of
+from bridgeval.engine.source import Source, Sources, source_of
 from bridgeval.engine.summary import Result
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MRR, Precision, Recall, nDCG
@@ -59,6 +59,8 @@ def check_loader(
         require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
     with law_of(who, "its source offers what it was given"):
         source = loader.load(recommendations, relevance, **extras)
+        require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
+        source = cast(Source, source)
         missing = {"score", *(need for argument in extras for need in ANSWERS.get(argument, ()))} - source.offers
         require(not missing, f"{', '.join(sorted(missing))} are not offered")
     expected = _results(source_of(data.recommendations, data.relevance))

@@ -1,9 +1,10 @@
 """Compares bridgeval with numbers that the toolkits themselves produced.
 
-    python -m tests.golden.compare [DIR]
+    python -m tests.golden.compare [--verbose] [DIR]
 
 runs every golden file below DIR (default: the copies in `tests/golden/data`) and prints for each toolkit how many
-values were compared, how many differ and how many were skipped because the toolkit itself recorded an error there.
+values were compared, how many differ, how many were skipped because the toolkit itself recorded an error there, and
+how many are outside: numbers that nothing here is meant to reproduce. `--verbose` prints the reasons for those.
 Where the reader says which numbers of a file are results, one that was never compared differs too.
 Exit code 1 when anything differs, or is skipped for another reason, or nothing was found.
 """
@@ -46,6 +47,7 @@ class Comparison:
         ours: what bridgeval gives.
         tolerance: relative or absolute.
         skipped: why it was not compared. "recorded error" is the only reason that is allowed.
+        outside: why nothing here is meant to give this number. Every reason is pinned by a test of its reader.
     """
 
     where: str
@@ -53,9 +55,17 @@ class Comparison:
     ours: float | None = None
     tolerance: float = 1e-9
     skipped: str = ""
+    outside: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Where it is counted: "compared", "skipped" or "outside"."""
+        return "skipped" if self.skipped else "outside" if self.outside else "compared"
 
     @property
     def differs(self) -> bool:
+        if self.outside and not self.skipped:
+            return False
         if self.skipped:
             return self.skipped != "recorded error"
         if self.theirs is None or self.ours is None:
@@ -108,18 +118,25 @@ def checked(module: ModuleType, path: Path, document: Any) -> Iterator[Compariso
 
 
 def main(arguments: list[str]) -> int:
-    folder = Path(arguments[0]) if arguments else DATA
+    verbose = "--verbose" in arguments
+    folders = [argument for argument in arguments if argument != "--verbose"]
     tallies: dict[str, Counter[str]] = {}
-    for toolkit, module, path, document in golden_files(folder):
-        tally = tallies.setdefault(toolkit, Counter())
+    reasons: dict[str, Counter[str]] = {}
+    for toolkit, module, path, document in golden_files(Path(folders[0]) if folders else DATA):
+        tally, outside = tallies.setdefault(toolkit, Counter()), reasons.setdefault(toolkit, Counter())
         for comparison in checked(module, path, document):
-            tally["skipped" if comparison.skipped else "compared"] += 1
+            tally[comparison.kind] += 1
+            if comparison.kind == "outside":
+                outside[comparison.outside] += 1
             if comparison.differs:
                 tally["differ"] += 1
                 if tally["differ"] <= 20:
                     print(f"{path.name}: {comparison}", file=sys.stderr)
     for toolkit, tally in tallies.items():
-        print(f"{toolkit} compared={tally['compared']} differ={tally['differ']} skipped={tally['skipped']}")
+        counts = " ".join(f"{kind}={tally[kind]}" for kind in ("compared", "differ", "skipped", "outside"))
+        print(f"{toolkit} {counts}")
+        for reason, count in reasons[toolkit].most_common() if verbose else ():
+            print(f"  outside {count}: {reason}")
     failed = not tallies or any(tally["differ"] or not tally["compared"] for tally in tallies.values())
     return 1 if failed else 0
 

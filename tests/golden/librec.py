@@ -1,55 +1,61 @@
 """Reads the librec goldens: study folders, what LibRec logged, what librec-auto's classes gave, what is wanted here.
 
-Compared are `recommended` (and `recommended_order_by_score`), `java_log`, and of `head` and `pypi` what a name of the
-convention reproduces. An entry with status "error" is skipped as a recorded error. Not compared, because no definition
-of a metric can give these numbers:
-
-- `java_log` of Java metrics that are not among the verified ones.
-- `java_log` of re-ranked studies: LibRec evaluates other lists there than those in the file.
-- `kendall_tau` of `head_2022deps`: it correlates item ids as text, whatever their places.
-- `head` row metrics where result rows are not in the order of the test rows: they are paired by position.
-- `pypi` values where an id is not a plain number, or a file starts with a byte order mark: that version reads every id
-  as a float and takes what is none for NaN, so rows of different users and items fall together.
-- `head` and `pypi` of malformed files: they say what those readers make of them.
+Every number of a file gives one Comparison: it is compared, or skipped where the toolkit recorded an error, or outside
+for one of the reasons in `librec_questions`, because no definition of a metric can give it from the study's files.
 """
 
 from __future__ import annotations
 
-import math
-import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bridgeval.errors import BridgevalError
-from bridgeval.report import Report
-from bridgeval.toolkits.librec import Fold, RowBasedMetric, Study, custom
+import numpy as np
+
+from bridgeval.toolkits.librec import Fold, Study, custom
 from bridgeval.toolkits.librec.config import Config
-from bridgeval.toolkits.librec.custom import script_class
+from bridgeval.toolkits.librec.features import read_features
 from bridgeval.toolkits.librec.java import output_values
-from bridgeval.toolkits.librec.metrics import JAVA, java_metric
+from bridgeval.toolkits.librec.metrics import java_metric
+from tests.golden import librec_files
 from tests.golden.compare import Comparison, number
+from tests.golden.librec_questions import (
+    BY_POSITION,
+    DEFAULT_FEATURE,
+    HEAD,
+    IDS_AS_FLOATS,
+    IDS_AS_TEXT,
+    PYPI,
+    RERANKED,
+    ROW_SCRIPTS,
+    Question,
+    about_theirs,
+    answers,
+    in_step,
+    largest,
+    outside,
+    read_as_numbers,
+    recorded_errors,
+    row_question,
+    written,
+)
 
 KINDS = ("ranking", "rating", "rerank", "malformed", "contract")
 NAMES = {"kendall_tau_common_ranks": "kendall_tau", "lowest_protected_original_rank": "lowest_protected_rank"}
+PAIRED = "_as_pipeline_pairs_it("
+SCRIPTS = {
+    "ndcg_metric.py": "ndcg@{list_size}",
+    "psp.py": "psp@{list_size}",
+    "rank_biased_overlap.py": "rbo@{list_size}",
+    "alpha-IA.py": "alpha_ia[alpha={alpha}]",
+}
 NOTES = {
     "pairs": "pairs",
     "predictions_without_truth": "predictions without a pair",
     "truth_without_prediction": "pairs without a prediction",
 }
-HEAD = {
-    "ndcg": "ndcg_head",
-    "psp": "psp_head",
-    "alpha_ia": "alpha_ia",
-    "rbo": "average_overlap",
-    "lowest_item_promoted": "lowest_item_promoted",
-}
-PYPI = {"ndcg": "ndcg_testorder", "alpha_ia": "alpha_ia_pypi", "expected_exposure": "expected_exposure"}
-PROTECTING = ("psp", "psp_head", "lowest_protected_rank", "lowest_item_promoted")
-KEY = re.compile(r"(?P<name>\w+?)(\[alpha=(?P<alpha>\d+)\])?(@(?P<k>\d+))?")
-DEFAULT_FEATURE = "new"
 
 
 def reads(document: dict[str, Any]) -> bool:
@@ -57,82 +63,89 @@ def reads(document: dict[str, Any]) -> bool:
 
 
 def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
-    if document["kind"] == "malformed":
-        yield from _malformed(path.parent, document)
-    elif document["kind"] == "contract":
-        yield from _contract(path.parent, document)
+    special = {"malformed": librec_files.malformed, "contract": librec_files.contract}
+    if document["kind"] in special:
+        yield from special[document["kind"]](path.parent, document)
     else:
         yield from _study(path.parent / "study", document)
-
-
-@dataclass(frozen=True)
-class Question:
-    """A number of theirs, and the metric that should give it.
-
-    Attributes:
-        where: which number, for the message.
-        metric: a name, or a metric object.
-        theirs: the value; None where only the values of users are known.
-        per_user: user and value.
-        note: the note of the result that is meant, where it is not the value.
-    """
-
-    where: str
-    metric: Any
-    theirs: float
-    per_user: tuple[tuple[str, Any], ...] = ()
-    note: str = ""
-
-
-def _answers(fold: Fold, questions: Sequence[Question]) -> Iterator[Comparison]:
-    """All questions about one fold, in one evaluation."""
-    if not questions:
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = fold.evaluate([question.metric for question in questions], per_user=True)
-    for question in questions:
-        name = str(question.metric)
-        ours = report.results[name].notes[question.note] if question.note else report[name]
-        yield Comparison(question.where, question.theirs, float(ours))
-        yield from _users(question.where, question.per_user, report, name)
-
-
-def _users(where: str, expected: Iterable[tuple[str, Any]], report: Report, metric: str) -> Iterator[Comparison]:
-    pairs = list(expected)
-    values = dict(report.per_user(metric)[["user", "value"]].itertuples(index=False)) if pairs else {}
-    for user, value in pairs:
-        yield Comparison(f"{where} user {user}", number(value), values.get(str(user)))
 
 
 def _study(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
     study, by_score = Study(folder), Study(folder, order="score")
     protected = study.config.protected
     feature = protected.id if protected is not None and protected.side == "item" else DEFAULT_FEATURE
-    rating, reranked = document["kind"] == "rating", document["kind"] == "rerank"
     for name, folds in document["experiments"].items():
-        for fold_number in (key for key in folds if key.isdecimal()):
-            expected, fold = folds[fold_number], _with_features(study[name][int(fold_number)])
-            where = f"{document['case']} {name}/{fold_number}"
-            ask = _about_ratings if rating else _about_lists
-            questions = list(ask(f"{where} recommended", expected["recommended"], feature))
-            if not reranked:
-                questions += _about_java(where, study[name].config, expected.get("java_log", {}))
-            yield from _answers(fold, questions)
-            if rating:
-                questions = list(_about_rows(f"{where} head", fold, expected.get("head", {})))
+        scripts: dict[int, dict[str, float]] = {}
+        for key in (key for key in folds if key.isdecimal()):
+            expected, fold = folds[key], _with_features(study[name][int(key)])
+            where = f"{document['case']} {name}/{key}"
+            of_experiment = study[name].config
+            if document["kind"] == "rating":
+                yield from _rating_fold(where, fold, expected, of_experiment)
             else:
-                questions = list(_about_theirs(f"{where} head", expected.get("head", {}), HEAD, feature))
-                if _read_as_numbers(fold):
-                    questions += _about_theirs(f"{where} pypi", expected.get("pypi", {}), PYPI, feature)
-                yield from _counts(where, fold, expected["recommended"])
-            yield from _answers(replace(fold, repeats="keep"), questions)
-            sorted_section = expected.get("recommended_order_by_score", {})
-            questions = list(_about_lists(f"{where} by score", sorted_section, feature))
-            yield from _answers(_with_features(by_score[name][int(fold_number)]), questions)
-            for section in ("head", "pypi"):
-                yield from _recorded_errors(f"{where} {section}", expected.get(section, {}))
-        yield from _output(f"{document['case']} {name}", study, name, folds.get("output_xml_folds", {}))
+                yield from _ranking_fold(where, fold, expected, of_experiment, feature)
+            if "recommended_order_by_score" in expected:
+                sorted_fold = _with_features(by_score[name][int(key)])
+                wanted = expected["recommended_order_by_score"]
+                yield from answers(sorted_fold, list(_about_lists(f"{where} by score", wanted, feature)))
+                yield from _counts(f"{where} by score", sorted_fold, wanted)
+            if "python_metrics_json" in folds:
+                scripts[int(key)] = _script_values(fold, study.config)
+        where = f"{document['case']} {name}"
+        yield from _scripts(f"{where} python-metrics.json", folds.get("python_metrics_json", []), scripts)
+        yield from _output(where, study, name, folds.get("output_xml_folds", {}), scripts)
+    yield from _protected_items(document.get("protected_items", {}), study)
+
+
+def _ranking_fold(
+    where: str, fold: Fold, expected: dict[str, Any], config: Config, feature: str
+) -> Iterator[Comparison]:
+    logged = expected.get("java_log", {})
+    questions = list(_about_lists(f"{where} recommended", expected["recommended"], feature))
+    if fold.original is None:
+        questions += _about_java(where, config, logged)
+    else:
+        for evaluator, theirs in logged.items():
+            yield from outside(f"{where} java {evaluator}", theirs, RERANKED)
+    yield from answers(fold, questions)
+    yield from _counts(where, fold, expected["recommended"])
+    sections = {"head": HEAD, "head_2022deps": {}, "pypi": PYPI}
+    for section, names in sections.items():
+        yield from _theirs(
+            f"{where} {section}", replace(fold, repeats="keep"), expected.get(section, {}), names, feature
+        )
+
+
+def _theirs(
+    where: str, fold: Fold, section: dict[str, Any], names: dict[str, str], feature: str
+) -> Iterator[Comparison]:
+    """What librec-auto's own classes gave for one fold."""
+    yield from recorded_errors(where, section)
+    good = {key: entry for key, entry in section.items() if entry["status"] == "ok"}
+    if names is PYPI and not read_as_numbers(fold):
+        for key, entry in good.items():
+            yield from outside(f"{where} {key}", entry, IDS_AS_FLOATS)
+        return
+    for key in [key for key in good if key.startswith("kendall_tau")]:
+        yield from outside(f"{where} {key}", good.pop(key), IDS_AS_TEXT)
+    for key in [key for key in good if PAIRED in key]:
+        metric, _, result = key.removesuffix(")").partition(PAIRED)
+        other = replace(fold, result=Path(fold.result).with_name(result))
+        yield from answers(other, list(about_theirs(f"{where} {result}", {metric: good.pop(key)}, names, feature)))
+    yield from answers(fold, list(about_theirs(where, good, names, feature)))
+
+
+def _rating_fold(where: str, fold: Fold, expected: dict[str, Any], config: Config) -> Iterator[Comparison]:
+    questions = list(_about_ratings(f"{where} recommended", expected["recommended"]))
+    questions += _about_java(where, config, expected.get("java_log", {}))
+    yield from answers(fold, questions)
+    yield from recorded_errors(f"{where} head", expected["head"])
+    good = {key: entry for key, entry in expected["head"].items() if entry["status"] == "ok"}
+    if in_step(fold):
+        yield from answers(fold, [row_question(f"{where} head", key, entry) for key, entry in good.items()])
+        return
+    for key, entry in good.items():
+        yield from outside(f"{where} head {key}", entry, BY_POSITION)
 
 
 def _with_features(fold: Fold) -> Fold:
@@ -141,77 +154,42 @@ def _with_features(fold: Fold) -> Fold:
     return replace(fold, item_features=beside) if fold.item_features is None and beside.exists() else fold
 
 
-def _recorded_errors(where: str, section: dict[str, Any]) -> Iterator[Comparison]:
-    for key, entry in section.items():
-        if entry["status"] != "ok":
-            yield Comparison(f"{where} {key}", skipped="recorded error")
-
-
-def _written(key: str, names: dict[str, str], feature: str) -> str | None:
-    """The name of a golden's key here: `psp@5` -> `librec:psp(protected="new")@5`."""
-    parts = KEY.fullmatch(key)
-    if parts is None or parts["name"] not in names:
-        return None
-    name = names[parts["name"]]
-    given = [f'protected="{feature}"'] if name in PROTECTING else []
-    given += [f"alpha={parts['alpha']}"] if parts["alpha"] else []
-    return f"librec:{name}" + (f"({', '.join(given)})" if given else "") + (f"@{parts['k']}" if parts["k"] else "")
-
-
-def _largest(metric: str) -> str:
-    return metric.replace(")", ', over="max")')
-
-
 def _about_lists(where: str, expected: dict[str, Any], feature: str) -> Iterator[Question]:
     for key, entry in expected.items():
         if not isinstance(entry, dict):
             continue
         own = key.partition("@")[0]
-        metric = _written(key, {own: NAMES.get(own, own)}, feature)
+        metric = written(key, {own: NAMES.get(own, own)}, feature)
         assert metric is not None
         value = number(entry["mean"] if "mean" in entry else entry["value"])
         yield Question(f"{where} {key}", metric, value, tuple(entry.get("per_user", {}).items()))
         if "max" in entry:
-            yield Question(f"{where} {key} max", _largest(metric), number(entry["max"]))
+            yield Question(f"{where} {key} max", largest(metric), number(entry["max"]))
 
 
-def _about_ratings(where: str, expected: dict[str, Any], _: str) -> Iterator[Question]:
+def _about_ratings(where: str, expected: dict[str, Any]) -> Iterator[Question]:
     for name, theirs in expected.items():
         metric = "librec:rmse" if name in NOTES else f"librec:{name}"
         yield Question(f"{where} {name}", metric, number(theirs), note=NOTES.get(name, ""))
 
 
 def _about_java(where: str, config: Config, logged: dict[str, Any]) -> Iterator[Question]:
-    known = {logged for logged, _ in JAVA.values()}
     for evaluator, theirs in logged.items():
-        if evaluator in known:
-            yield Question(f"{where} java {evaluator}", java_metric(evaluator, config), number(theirs))
-
-
-def _about_theirs(where: str, expected: dict[str, Any], names: dict[str, str], feature: str) -> Iterator[Question]:
-    for key, entry in expected.items():
-        metric = _written(key, names, feature)
-        if entry["status"] != "ok" or metric is None:
-            continue
-        value, *largest = entry["value"] if isinstance(entry["value"], list) else [entry["value"]]
-        # What alpha-IA gives a user is a count so far, which depends on who came before.
-        users = () if key.startswith("alpha_ia") else tuple(map(tuple, entry.get("per_user", [])))
-        yield Question(f"{where} {key}", metric, number(value), users)
-        for most in largest:
-            yield Question(f"{where} {key} max", _largest(metric), number(most))
+        yield Question(f"{where} java {evaluator}", java_metric(evaluator, config), number(theirs))
 
 
 def _counts(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Comparison]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result, test = fold.read_result(), fold.read_test()
+        as_written = replace(fold, order="given").read_result()
         population = fold.evaluate("librec:ndcg_binary@1").population
     ours = {
         "users_with_test": len(test.users.names),
         "users_with_results": len(result.users.names),
         "results_without_test": population.left_out.get("no relevance given", 0),
         "test_without_results": population.shown_nothing,
-        "users_not_in_score_order": result.users_with_rising_scores(),
+        "users_not_in_score_order": as_written.users_with_rising_scores(),
         "duplicate_rows": result.repeated,
     }
     for name, value in ours.items():
@@ -220,111 +198,55 @@ def _counts(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Compar
         yield Comparison(f"{where} {name}", float(size), float(value))
 
 
-def _output(where: str, study: Study, name: str, written: dict[str, Any]) -> Iterator[Comparison]:
-    """What our reader finds in `output.xml`."""
-    if not written:
-        return
-    ours = output_values(study[name].folder / "output.xml")
-    for fold, values in written.items():
+def _script_values(fold: Fold, config: Config) -> dict[str, float]:
+    """Script -> the value that the git version of librec-auto gives for one fold."""
+    metrics: dict[str, Any] = {}
+    for script in config.scripts:
+        if script.name in ROW_SCRIPTS:
+            metrics[script.name] = custom(ROW_SCRIPTS[script.name], compat="librec-auto")
+        else:
+            key = SCRIPTS[script.name].format(**script.parameters)
+            metrics[script.name] = written(key, HEAD, script.parameters.get("protected_feature", ""))
+    report = replace(fold, repeats="keep").evaluate(list(metrics.values()))
+    return {name: float(report[str(metric)]) for name, metric in metrics.items()}
+
+
+def _scripts(where: str, found: list[Any], ours: dict[int, dict[str, float]]) -> Iterator[Comparison]:
+    """Values of scripts: folds stand there in the order of a directory listing, so that only their set is known."""
+    theirs: dict[str, list[float]] = {}
+    for fold in found:
+        for entry in fold:
+            theirs.setdefault(entry["name"], []).append(number(entry["value"]))
+    for name, values in theirs.items():
+        recomputed = sorted(fold[name] for fold in ours.values())
+        assert len(recomputed) == len(values)
+        for one, other in zip(sorted(values), recomputed, strict=True):
+            yield Comparison(f"{where} {name}", one, other)
+
+
+def _output(
+    where: str, study: Study, name: str, found: dict[str, Any], scripts: dict[int, dict[str, float]]
+) -> Iterator[Comparison]:
+    """What our reader finds in `output.xml`, and the values of scripts there."""
+    ours = output_values(study[name].folder / "output.xml") if found else {}
+    for fold, values in found.items():
         for metric, theirs in values.items():
             if not metric.endswith(".py"):
                 yield Comparison(f"{where}/{fold} output.xml {metric}", number(theirs), ours[int(fold)].get(metric))
+    of_scripts = [
+        [{"name": metric, "value": value} for metric, value in values.items() if metric.endswith(".py")]
+        for values in found.values()
+    ]
+    yield from _scripts(f"{where} output.xml", of_scripts, scripts)
 
 
-def _read_as_numbers(fold: Fold) -> bool:
-    """Whether reading ids as floats keeps apart what is apart."""
-    for read, path in ((fold.read_result, fold.result), (fold.read_test, fold.test)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            rows = read()
-        names = rows.users.names.to_pylist() + rows.items.names.to_pylist()
-        marked = Path(path).read_bytes().startswith(b"\xef\xbb\xbf")
-        if marked or not all(name.isdecimal() and str(int(name)) == name for name in names):
-            return False
-    return True
-
-
-class _RowRmse(RowBasedMetric):
-    def evaluate_row(self, test: Any, result: Any) -> float:
-        return (test[2] - result[2]) ** 2
-
-    def post_row_processing(self, values: list[float]) -> float:
-        return math.sqrt(sum(values) / len(values))
-
-
-class _RowMae(RowBasedMetric):
-    def evaluate_row(self, test: Any, result: Any) -> float:
-        return abs(test[2] - result[2])
-
-
-class _RowSignedError(RowBasedMetric):
-    def evaluate_row(self, test: Any, result: Any) -> float:
-        return result[2] - test[2]
-
-
-ROW_METRICS = {"row_rmse": _RowRmse, "row_mae": _RowMae, "row_signed_error": _RowSignedError}
-
-
-def _about_rows(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Question]:
-    for key, entry in expected.items():
-        if entry["status"] == "ok" and key in ROW_METRICS and _in_step(fold):
-            metric = custom(ROW_METRICS[key], compat="librec-auto")
-            yield Question(f"{where} {key}", metric, number(entry["value"]))
-
-
-def _in_step(fold: Fold) -> bool:
-    """Whether row i of the result is the pair of row i of the test file."""
-    result, test = fold.read_result(), fold.read_test()
-    pairs = [list(zip(rows.users.ids.tolist(), rows.items.ids.tolist(), strict=True)) for rows in (result, test)]
-    return pairs[0] == pairs[1][: len(pairs[0])]
-
-
-def _malformed(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
-    metric = f"librec:ndcg_binary@{document['list_size']}"
-    for name, entry in document["files"].items():
-        files = {"result": folder / "files" / "good_result.txt", "test": folder / "files" / "good_test.txt"}
-        files[entry["replaces"]] = folder / "files" / name
-        wanted = entry["recommended"]
-        report, said = _outcome(Fold(**files), metric)
-        acted = "error" if report is None else "warn" if said else "accept"
-        yield Comparison(f"{name} {wanted['action']}, was {acted}", 1.0, float(acted == wanted["action"]))
-        if acted != "accept":
-            place = name if wanted["line"] is None else f"{name}, line {wanted['line']}:"
-            yield Comparison(f"{name} names {place!r} in {said!r}", 1.0, float(place in said))
-        for key, values in wanted.items():
-            if isinstance(values, dict) and report is not None:
-                yield Comparison(f"{name} {key}", number(values["value"]), report[metric])
-                yield from _users(f"{name} {key}", values["per_user"].items(), report, metric)
-        for section in ("head", "pypi"):
-            yield from _recorded_errors(f"{name} {section}", entry.get(section, {}))
-
-
-def _outcome(fold: Fold, metric: str) -> tuple[Report | None, str]:
-    """The report and what was warned of; None and the message where reading fails."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            report = fold.evaluate(metric, per_user=True)
-        except BridgevalError as error:
-            return None, str(error)
-    return report, "; ".join(str(one.message) for one in caught)
-
-
-def _contract(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
-    study = Study(folder / "study")
-    for path in sorted((folder / "metrics").glob("*.py")):
-        rows = "_row_" in path.name
-        fold = replace(study["exp00000" if rows else "exp00001"][1], ranking=not rows)
-        metric = script_class(path)
-        wanted = document["recommended"][path.stem.partition("_")[2]]
-        ours = custom(metric, {"k": "3"})
-        questions = [Question(path.name, ours, number(wanted["value"]), tuple(wanted.get("per_user", {}).items()))]
-        if "rows" in wanted:
-            questions.append(Question(f"{path.name} rows", ours, number(wanted["rows"]), note="rows"))
-        yield from _answers(fold, questions)
-        for section in ("head", "pypi"):
-            theirs = document[section][path.stem]
-            yield from _recorded_errors(f"{path.name} {section}", {"value": theirs})
-            if theirs["status"] == "ok":
-                as_there = custom(metric, {"k": "3"}, compat="librec-auto")
-                yield from _answers(fold, [Question(f"{path.name} {section}", as_there, number(theirs["value"]))])
+def _protected_items(expected: dict[str, list[str]], study: Study) -> Iterator[Comparison]:
+    """Who is protected: by the value 1 here, by any row in the git version's scripts."""
+    for section, items in expected.items():
+        fold = _with_features(study["exp00000"][1])
+        assert fold.item_features is not None
+        read = read_features(fold.item_features)
+        table = read.values if section == "recommended" else read.rows
+        held = table.values[:, table.labels.index(DEFAULT_FEATURE)] > 0
+        ours = set(table.ids.take(np.flatnonzero(held)).tolist())
+        yield Comparison(f"protected items {section}", 1.0, float(ours == set(items)))

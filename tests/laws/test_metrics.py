@@ -59,16 +59,32 @@ GIVEN = {
 }
 
 
+def metric_of_convention(name: str) -> Metric:
+    try:
+        return bridgeval.parse(f"{name}@5")[0]
+    except (SpecError, TypeError):
+        return bridgeval.parse(name)[0]
+
+
+def with_parameters(name: str) -> str:
+    if name in GIVEN:
+        return name + GIVEN[name]
+    metric = metric_of_convention(name)
+    if not hasattr(metric, "protected"):
+        return name
+    return name + ('(protected="new")' if "user groups" in metric.needs().context else '(protected="f1")')
+
+
 def with_cutoff(name: str, metric: type[Metric]) -> str:
-    name += GIVEN.get(name, "")
+    name = with_parameters(name)
     return f"{name}@5" if any(f.name == "k" for f in fields(metric)) else name
 
 
 NATIVE = [with_cutoff(name, metric) for name, metric in plugins.installed().metrics.items()]
 CONVENTIONS = [
-    name + GIVEN.get(name, "")
+    with_parameters(f"{table.toolkit}:{own}")
     for table in plugins.installed().conventions.values()
-    for name in (f"{table.toolkit}:{own}" for own in table.metrics)
+    for own in table.metrics
 ]
 
 
@@ -85,13 +101,6 @@ def fitting_world(metric: Metric) -> World | None:
 def test_a_metric_keeps_the_laws(name):
     (metric,) = bridgeval.parse(name)
     check_metric(metric, world=fitting_world(metric))
-
-
-def metric_of_convention(name: str) -> Metric:
-    try:
-        return bridgeval.parse(f"{name}@5")[0]
-    except (SpecError, TypeError):
-        return bridgeval.parse(name)[0]
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

@@ -40,8 +40,8 @@ def world(strings: bool = False, seed: int = 5) -> dict[str, Any]:
         "item_groups": dict(
             zip(list(item(catalogue)), rng.choice(["long tail", "popular"], len(catalogue)), strict=True)
         ),
-        "user_groups": dict(zip(list(user(everyone)), rng.choice(["a", "b", "c"], USERS), strict=True)),
-        "item_features": {one: list(rng.choice(["x", "y", "z"], 2, replace=False)) for one in item(catalogue)},
+        "user_groups": dict(zip(list(user(everyone)), rng.choice(["new", "old", "other"], USERS), strict=True)),
+        "item_features": {one: list(rng.choice(["f0", "f1", "f2"], 2, replace=False)) for one in item(catalogue)},
         "users": user(np.arange(10, 40)),
     }
 

@@ -54,9 +54,8 @@ class CustomMetric(Metric):
     Attributes:
         metric: the class.
         params: name and value of each parameter.
-        compat: "librec-auto" calls `evaluate_row(result, test)`, gives numeric ids as floats, and visits users that
-            both sides have.
-        visit: which users a list metric visits.
+        compat: "librec-auto" calls `evaluate_row(result, test)` and gives numeric ids as floats.
+        visit: which users a list metric visits; None is "test", and under compat "both".
         collect: whether to give the values of users and not the one of all.
     """
 
@@ -65,7 +64,7 @@ class CustomMetric(Metric):
     metric: type[CustomBase] = RowBasedMetric
     params: tuple[tuple[str, Any], ...] = ()
     compat: Compat = None
-    visit: Visited = "test"
+    visit: Visited | None = None
     collect: bool = field(default=False, repr=False)
 
     def needs(self) -> Needs:
@@ -93,7 +92,7 @@ class CustomMetric(Metric):
         if isinstance(metric, RowBasedMetric):
             value = metric.evaluate(self.compat)
             return Result(self._number(value), notes={"rows": len(metric._scores)})
-        value = metric.evaluate("both" if self.compat == "librec-auto" else self.visit)
+        value = metric.evaluate(self.visit or ("both" if self.compat == "librec-auto" else "test"))
         if self.collect:
             return Result(None, per_user=_user_table(metric), users=len(metric._users))
         return Result(self._number(value), users=len(metric._users))
@@ -113,7 +112,7 @@ def custom(
     params: Mapping[str, Any] | None = None,
     *,
     compat: Compat = None,
-    users: Visited = "test",
+    users: Visited | None = None,
     label: str | None = None,
 ) -> CustomMetric:
     """A custom metric class, ready for `evaluate`.
@@ -122,7 +121,8 @@ def custom(
         metric: a subclass of RowBasedMetric or ListBasedMetric, in any of the three dialects.
         params: what `get_params()` gives; librec-auto passes text.
         compat: "librec-auto" hands over rows as that package does, see CustomMetric.
-        users: which users a list metric visits: those with "test" rows, with "results", "both" or "any".
+        users: which users a list metric visits: those with "test" rows, with "results", "both" or "any". By default
+            "test"; under compat "both", because librec-auto fails on the others (PyPI 0.2.13 visits "test").
         label: its name in reports; the class and its parameters by default.
 
     >>> import bridgeval

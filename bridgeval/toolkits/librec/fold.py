@@ -196,11 +196,12 @@ class Reading:
     @cached_property
     def inputs(self) -> Inputs:
         asks, files = self._asks, self._files
+        shown, relevant = self.result.as_rows("score"), self.test.as_rows("gain")
         trained = files.train is not None
         read: dict[str, Any] = {
             "history": self._history() if trained and asks(OF_TRAINING | {"all users"}) else None,
             "baseline": self._original() if asks(OF_ORIGINAL) else None,
-            "catalogue": Ids(self.items) if trained and asks(OF_RATINGS) else None,
+            "catalogue": self._catalogue(),
             "item_features": self.item_features.values if files.item_features and asks(OF_ITEM_FEATURES) else None,
             "user_groups": self.user_features.groups if files.user_features and asks(OF_USER_FEATURES) else None,
             "users": self._known_users() if trained and asks({"all users"}) else None,
@@ -208,7 +209,7 @@ class Reading:
         given = {name: value for name, value in self._given.items() if value is not None}
         if files.strict and not files.ranking:
             check_same_pairs(self.result, self.test)
-        return Inputs.of(self.result.as_rows("score"), self.test.as_rows("gain"), **{**read, **given})
+        return Inputs.of(shown, relevant, **{**read, **given})
 
     @cached_property
     def context(self) -> Context:
@@ -227,6 +228,12 @@ class Reading:
 
     def _asks(self, names: frozenset[str] | set[str]) -> bool:
         return bool(self._asked & names)
+
+    def _catalogue(self) -> Ids | None:
+        """All items there are; the report counts shown items that it lacks. A single test file is all that is known."""
+        if self._files.train is None:
+            return None if "history" in self._given else Ids(self.items)
+        return Ids(self.items) if self._asks(OF_RATINGS) else None
 
     def _history(self) -> Rows | None:
         return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import os
+from functools import partial
 from typing import Any
 
 from bridgeval.data.files import is_path
-from bridgeval.errors import InputError, LoaderError
+from bridgeval.engine.source import Sources
+from bridgeval.errors import LoaderError
 from bridgeval.toolkits.librec.fold import Fold, FoldSource
+from bridgeval.toolkits.librec.report import study_report
 from bridgeval.toolkits.librec.study import Study, is_study
 
 
 class LibrecLoader:
-    """A Fold; the folder of a study that has one experiment and one fold; or, asked for by name, two file paths."""
+    """A study, or the path of its folder, whose folds give a StudyReport; a Fold; or, asked for by name, two paths."""
 
     name = "librec"
 
     def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
         if relevance is not None:
             return False
-        return isinstance(recommendations, Fold) or (is_path(recommendations) and is_study(recommendations))
+        return isinstance(recommendations, Fold | Study) or (is_path(recommendations) and is_study(recommendations))
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> FoldSource:
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> FoldSource | Sources:
         if isinstance(recommendations, Fold):
             return FoldSource(recommendations, _given(extras))
         if relevance is None:
-            return FoldSource(_only_fold(recommendations), _given(extras))
+            study = recommendations if isinstance(recommendations, Study) else Study(recommendations)
+            folds = {(name, number): fold for name, folds in study.items() for number, fold in folds.items()}
+            sources = {key: FoldSource(fold, _given(extras)) for key, fold in folds.items()}
+            return Sources(sources, partial(study_report, study))
         if not is_path(relevance):
             raise LoaderError(
                 "librec reads paths",
@@ -39,13 +44,3 @@ class LibrecLoader:
 
 def _given(extras: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in extras.items() if value is not None}
-
-
-def _only_fold(path: str | os.PathLike[str]) -> Fold:
-    folds = [fold for experiment in Study(path).values() for fold in experiment.values()]
-    if len(folds) > 1:
-        raise InputError(
-            f"{os.fspath(path)} holds {len(folds)} experiments and folds, a Report is of one",
-            hint='use Study(path).evaluate(metrics) for all, or evaluate(Study(path)["exp00000"][1], ...) for one',
-        )
-    return folds[0]

@@ -8,9 +8,10 @@ Python one, over all users with a list; the Java one, over users with test rows,
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from bridgeval.convention import Convention, Entry, entry
+from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import UnknownMetricError
 from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, Gini, HitRate, Precision, Recall, nDCG
 from bridgeval.toolkits.librec.config import Config, Feature, Script
@@ -175,6 +176,22 @@ def logged_name(metric: str) -> str | None:
     if name in PYTHON:
         return "NormalizedDCGEvaluator" if name == "ndcg_rating" else None
     return JAVA[name][0] if name in JAVA else name
+
+
+def protecting(metric: Metric, feature: Feature | None) -> Metric:
+    """The metric with a study's protected feature, where it has none of its own and is about the same side.
+
+    >>> import bridgeval
+    >>> print(protecting(bridgeval.parse("librec:psp@5")[0], Feature("new")))
+    librec:psp(protected="new")@5
+    """
+    if feature is None or getattr(metric, "protected", feature) is not None:
+        return metric
+    if feature.side != ("user" if "user groups" in metric.needs().context else "item"):
+        return metric
+    head, given = (metric.label or "").removesuffix(")"), f"protected={literal(feature.id)}"
+    label = f"{head}, {given})" if "(" in head else f"{head}({given})"
+    return replace(metric, protected=feature.id, label=label if metric.label else None)  # type: ignore[call-arg]
 
 
 def script_metric(script: Script) -> str | None:

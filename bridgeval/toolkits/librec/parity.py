@@ -32,7 +32,7 @@ class StatisticalParity(StrictMetric):
     Undefined for users who were shown nothing. librec-auto: `psp.py`; LibRec: PStatisticalParityEvaluator.
 
     Attributes:
-        protected: the feature; None takes the first.
+        protected: the feature; needed where there are several.
         any_row: an item is protected by any row of the feature file, also one with the value 0.
 
     >>> import bridgeval
@@ -109,7 +109,7 @@ class ProportionalFairness(TotalMetric):
     for items, DiscountedProportionalCFairnessEvaluator for users.
 
     Attributes:
-        protected: the feature; None takes the first.
+        protected: the feature; needed where there are several.
         side: whose feature it is, of the "item" or of the "user".
 
     >>> import bridgeval
@@ -158,7 +158,8 @@ class PrecisionParity(TotalMetric):
 
     >>> import bridgeval
     >>> lists, groups = {1: ["a"], 2: ["b"]}, {1: "F", 2: "M"}
-    >>> bridgeval.evaluate(lists, {1: ["a"], 2: ["a"]}, "PrecisionParity@1", user_groups=groups)["PrecisionParity@1"]
+    >>> name = 'PrecisionParity(protected="F")@1'
+    >>> bridgeval.evaluate(lists, {1: ["a"], 2: ["a"]}, name, user_groups=groups)[name]
     1.0
     """
 

@@ -40,7 +40,7 @@ class ItemFlags(Block[Tensor]):
     """Whether each shown item is protected: `[B, D]` bool.
 
     Attributes:
-        feature: the protected one; None takes the first.
+        feature: the protected one; None takes the only one.
         any_row: any row of the feature file protects, also one with the value 0. Where rows are not known, a value
             other than 0 does.
     """
@@ -76,12 +76,13 @@ def last_feature_is(blocks: Blocks, feature: str | None) -> Tensor:
 
 
 def column_of(table: Table, feature: str | None) -> int:
-    """The column of a feature, or the place of a group; the first where none is named."""
-    if feature is None and table.labels:
+    """The column of a feature, or the place of a group; one that is not named must be the only one."""
+    if feature is None and len(table.labels) == 1:
         return 0
     if feature not in table.labels:
+        wrong = "which feature is protected must be named" if feature is None else f"there is no feature {feature!r}"
         raise BadParameterError(
-            f"there is no feature {feature!r}",
+            wrong,
             f"features {', '.join(map(str, table.labels[:10]))}",
             f"write e.g. (protected={str(table.labels[0])!r})" if table.labels else "give a feature file with rows",
         )

@@ -19,10 +19,11 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, UnknownMetricError
 from bridgeval.report import Report
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
+from bridgeval.toolkits.librec.config import LIST_SIZE, Feature
 from bridgeval.toolkits.librec.custom import custom, script_class
 from bridgeval.toolkits.librec.fold import FoldSource
 from bridgeval.toolkits.librec.java import JavaValues, java_values
-from bridgeval.toolkits.librec.metrics import java_metric, logged_name, script_metric
+from bridgeval.toolkits.librec.metrics import java_metric, logged_name, protecting, script_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,7 @@ class StudyReport:
         java: experiment -> fold -> name in the log -> the value that LibRec computed.
         left_out: metrics of the configuration that were not computed, and why.
         reranked: whether lists were re-ranked, so that Java values describe other lists than those in the files.
+        list_size: the cutoff of the Java values.
     """
 
     reports: Mapping[str, Mapping[int, Report]]
@@ -55,6 +57,7 @@ class StudyReport:
     java: Mapping[str, JavaValues] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     reranked: bool = False
+    list_size: int = LIST_SIZE
 
     @property
     def metrics(self) -> list[str]:
@@ -116,6 +119,8 @@ class StudyReport:
         """One report of all folds, with a user of a fold as a user of its own."""
         folds = self.reports[experiment]
         any_fold = next(iter(folds.values()))
+        if not any_fold.collected:
+            raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
         means = [name for name in any_fold.metrics if is_mean(any_fold, name)]
         names = means if metric is None else [metric]
         if not names or not set(names) <= set(means):
@@ -138,13 +143,17 @@ class StudyReport:
     def java_values(self) -> pd.DataFrame:
         """What LibRec computed beside what was computed here: experiment, fold, metric, java, here, difference.
 
-        `here` is missing for metrics that were not asked for.
+        `here` is missing for metrics that were not asked for with the list size of the study.
         """
         import pandas as pd
 
         rows = []
         for name, fold, report in self._each():
-            ours = {logged: value for own, value in report.values.items() if (logged := logged_name(own))}
+            ours = {
+                logged: value
+                for own, value in report.values.items()
+                if (logged := logged_name(own)) and getattr(report.metrics[own], "k", self.list_size) == self.list_size
+            }
             for metric, theirs in self.java.get(name, {}).get(fold, {}).items():
                 here = ours.get(metric, float("nan"))
                 rows.append((name, fold, metric, theirs, here, here - theirs))
@@ -181,6 +190,9 @@ class StudyReport:
 
         lines = [tabulate(self.by_experiment().to_dict("list"), headers="keys", floatfmt=".4f")]
         lines += [f"{name} was left out: {why}" for name, why in self.left_out.items()]
+        beside = self.java_values()["difference"].dropna().abs()
+        if len(beside):
+            lines.append(f"{len(beside)} values that LibRec computed differ by {beside.max():.2g} at most")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -195,24 +207,11 @@ class StudyReport:
                 yield name, fold, report
 
 
-def study_report(
-    study: Study,
-    metrics: str | Metric | Iterable[str | Metric] | None,
-    trust_scripts: bool,
-    compat: Compat,
-    options: Mapping[str, Any],
-) -> StudyReport:
-    """Evaluates all folds of all experiments; behind `Study.evaluate`."""
-    left_out: dict[str, str] = {}
-    asked = _parsed(metrics) if metrics is not None else _configured(study, trust_scripts, compat, left_out)
-    chosen: dict[str, Any] = {"per_user": True, **options}
-    reports = {
-        name: {number: fold.evaluate(asked, **chosen) for number, fold in experiment.items()}
-        for name, experiment in study.items()
-    }
-    if left_out:
-        said = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
-        warnings.warn(said, StudyWarning, stacklevel=3)
+def study_report(study: Study, reports: Mapping[tuple[str, int], Report]) -> StudyReport:
+    """The report of a study, of (experiment, fold) -> Report."""
+    nested: dict[str, dict[int, Report]] = {}
+    for (name, fold), report in reports.items():
+        nested.setdefault(name, {})[fold] = report
     java = {name: java_values(experiment.folder) for name, experiment in study.items()}
     if study.config.reranked and any(java.values()):
         warnings.warn(
@@ -221,14 +220,35 @@ def study_report(
             stacklevel=3,
         )
     parameters = {name: experiment.parameters for name, experiment in study.items()}
-    return StudyReport(reports, parameters, java, left_out, study.config.reranked)
+    return StudyReport(nested, parameters, java, reranked=study.config.reranked, list_size=study.config.list_size)
 
 
-def _parsed(metrics: Any) -> list[Metric]:
-    """Names, metric objects and custom metric classes."""
+def evaluated(
+    study: Study,
+    metrics: str | Metric | Iterable[str | Metric] | None,
+    trust_scripts: bool,
+    compat: Compat,
+    options: Mapping[str, Any],
+) -> StudyReport:
+    """Evaluates all folds of all experiments; behind `Study.evaluate`."""
+    left_out: dict[str, str] = {}
+    asked = (
+        _parsed(metrics, study.config.protected)
+        if metrics is not None
+        else _configured(study, trust_scripts, compat, left_out)
+    )
+    report: Any = bridgeval.evaluate(study, None, asked, **{"per_user": True, **options})
+    if left_out:
+        said = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
+        warnings.warn(said, StudyWarning, stacklevel=3)
+    return replace(report, left_out=left_out)
+
+
+def _parsed(metrics: Any, protected: Feature | None) -> list[Metric]:
+    """Names, metric objects and custom metric classes; the study's protected feature where a metric names none."""
     given = [metrics] if isinstance(metrics, str | Metric | type) else list(metrics)
     made: list[Any] = [custom(one) if isinstance(one, type) and issubclass(one, CustomBase) else one for one in given]
-    return spec.parse_all(made, "librec")
+    return [protecting(metric, protected) for metric in spec.parse_all(made, "librec")]
 
 
 def _configured(study: Study, trust_scripts: bool, compat: Compat, left_out: dict[str, str]) -> list[Metric]:
@@ -248,17 +268,21 @@ def _configured(study: Study, trust_scripts: bool, compat: Compat, left_out: dic
         elif script.folder is None:
             left_out[script.name] = "librec-auto ships no such metric, or none that works"
         elif not trust_scripts:
-            left_out[script.name] = "it is code of the study; look at it, then use trust_scripts=True"
+            left_out[script.name] = "it is code of the study; look at it, then use trust_scripts=True (--trust-scripts)"
         else:
             label = f"{script.name}({', '.join(f'{k}={v}' for k, v in script.parameters.items())})"
             named.append(custom(script_class(path), script.parameters, compat=compat, label=label.removesuffix("()")))
     if not named:
         named = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
-    return [metric for metric in spec.parse_all(named, "librec") if _can_be_had(metric, study, left_out)]
+    metrics = [protecting(metric, config.protected) for metric in spec.parse_all(named, "librec")]
+    return [metric for metric in metrics if _can_be_had(metric, study, left_out)]
 
 
 def _can_be_had(metric: Metric, study: Study, left_out: dict[str, str]) -> bool:
-    """Whether the files of the study answer what a metric needs; noted in `left_out` where they do not."""
+    """Whether the study answers what a metric needs; noted in `left_out` where it does not."""
+    if getattr(metric, "protected", "") is None:
+        left_out[str(metric)] = "the configuration does not say which feature is protected"
+        return False
     try:
         for experiment in study.values():
             for fold in experiment.values():

@@ -137,7 +137,7 @@ class ProtectedRank(UserMetric):
     """The place that a protected item of the list had in the original list: from how far down was one brought up?
 
     Attributes:
-        protected: the feature; None takes the first.
+        protected: the feature; needed where there are several.
         which: the "lowest" (largest place) of the protected items, or the "highest".
         any_row: an item is protected by any row of the feature file, also one with the value 0.
         none: users without such an item are left out ("leave_out"), or count -1 ("minus_one").

@@ -67,8 +67,8 @@ class Study(Mapping[str, Experiment]):
     """A study folder: experiment name -> Experiment -> Fold.
 
     `study["exp00000"][1].evaluate(metrics)` gives the Report of one experiment and fold, the same that
-    `bridgeval.evaluate(study["exp00000"][1], metrics=metrics)` gives; `study.evaluate(metrics)` gives a StudyReport
-    of all.
+    `bridgeval.evaluate(study["exp00000"][1], metrics=metrics)` gives. `study.evaluate(metrics)` gives a StudyReport
+    of all, and so does `bridgeval.evaluate` of the study or of its folder.
 
     Args:
         path: the folder with `conf/config.xml` and `exp00000`, `exp00001`, ...
@@ -122,9 +122,9 @@ class Study(Mapping[str, Experiment]):
             compat: "librec-auto" hands scripts their rows as that package does: result before test, ids as numbers.
             options: of `bridgeval.evaluate`, e.g. `batch_size`.
         """
-        from bridgeval.toolkits.librec.report import study_report
+        from bridgeval.toolkits.librec.report import evaluated
 
-        return study_report(self, metrics, trust_scripts, compat, options)
+        return evaluated(self, metrics, trust_scripts, compat, options)
 
     def __getitem__(self, name: str) -> Experiment:
         if name not in self._experiments:

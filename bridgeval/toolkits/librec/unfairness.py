@@ -70,7 +70,8 @@ class ScoreParity(TotalMetric):
 
     >>> import bridgeval
     >>> lists, groups = {1: {"a": 3.0}, 2: {"a": 1.0}}, {1: "F", 2: "M"}
-    >>> bridgeval.evaluate(lists, {1: ["a"]}, "ScoreParity@1", user_groups=groups)["ScoreParity@1"]
+    >>> name = 'ScoreParity(protected="F")@1'
+    >>> bridgeval.evaluate(lists, {1: ["a"]}, name, user_groups=groups)[name]
     2.0
     """
 
@@ -135,7 +136,7 @@ class PredictionUnfairness(TotalMetric):
     >>> import bridgeval
     >>> groups, catalogue = {1: "F", 2: "M"}, ["a", "b"]
     >>> lists, ratings = {1: {"a": 3.0}, 2: {"a": 1.0}}, {1: {"a": 1.0}, 2: {"a": 1.0}}
-    >>> name = "PredictionUnfairness@1"
+    >>> name = 'PredictionUnfairness(protected="F")@1'
     >>> bridgeval.evaluate(lists, ratings, name, user_groups=groups, catalogue=catalogue)[name]
     0.5
     """

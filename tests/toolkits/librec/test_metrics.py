@@ -13,7 +13,7 @@ import bridgeval
 from bridgeval.errors import BadParameterError, DuplicateRowsWarning, NeedError, UnknownMetricError
 from bridgeval.toolkits.librec.config import Config, Feature, Script
 from bridgeval.toolkits.librec.features import read_features
-from bridgeval.toolkits.librec.metrics import JAVA, LIBREC, METRICS, java_metric, script_metric
+from bridgeval.toolkits.librec.metrics import JAVA, LIBREC, METRICS, java_metric, protecting, script_metric
 from tests.toolkits.librec.studies import GOLDENS, Fold, pairs, random_fold, write
 
 K = 5
@@ -218,9 +218,29 @@ def test_gini_is_the_textbook_index_over_the_catalogue(fold, lists, catalogue):
     assert value(fold, f"librec:giniindex@{K}") == pytest.approx(expected, rel=1e-12)
 
 
-def test_without_a_name_the_first_feature_of_the_file_is_protected(fold):
-    report = fold.evaluate([f"librec:psp@{K}", f'librec:psp(protected="new")@{K}'])
-    assert len(set(report.values.values())) == 1
+def test_which_of_several_features_is_protected_must_be_named(fold):
+    for name in ("psp@5", "ppr@5", "dppf@5", "lowest_protected_rank"):
+        with pytest.raises(
+            BadParameterError, match=r"must be named; found: features new, old; hint: .*protected='new'"
+        ):
+            fold.evaluate(f"librec:{name}")
+    for name in ("csp@5", "dpcf@5", "nonpar@5", "valunfairness@5"):
+        with pytest.raises(BadParameterError, match=r"must be named; found: features M, F; hint: .*protected='M'"):
+            fold.evaluate(f"librec:{name}")
+
+
+def test_a_study_s_protected_feature_is_taken_by_metrics_of_its_side():
+    psp, csp = bridgeval.parse("librec:psp(users='any')@5")[0], bridgeval.parse("librec:csp@5")[0]
+    assert str(protecting(psp, Feature("new"))) == 'librec:psp(users="any", protected="new")@5'
+    assert protecting(psp, Feature("F", "user")) is psp
+    assert protecting(csp, Feature("F", "user")) == bridgeval.parse('librec:csp(protected="F")@5')[0]
+    named = bridgeval.parse('StatisticalParity(protected="old")@5')[0]
+    assert protecting(named, Feature("new")) is named
+    assert str(protecting(bridgeval.parse("StatisticalParity@5")[0], Feature("new"))) == str(named).replace(
+        "old", "new"
+    )
+    recall = bridgeval.parse("Recall@5")[0]
+    assert protecting(recall, Feature("new")) is recall
 
 
 def test_java_means_are_nan_when_a_user_has_no_value(fold):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 
@@ -70,6 +71,9 @@ def test_java_values_stand_beside_ours_with_the_difference(report):
 
 def test_java_values_of_metrics_that_were_not_asked_for_have_nothing_beside_them():
     table = Study(RANKING).evaluate(["librec:rr@10", "librec:ndcg_rating@10"]).java_values()
+    other = Study(RANKING).evaluate("librec:rr@5")
+    assert other.java_values()["here"].isna().all(), "LibRec cut at 10"
+    assert "LibRec computed" not in str(other)
     known = table[~table["here"].isna()]
     assert set(known["metric"]) == {"ReciprocalRankEvaluator", "NormalizedDCGEvaluator"}
     assert known["difference"].abs().max() < 1e-9
@@ -133,6 +137,7 @@ def test_the_printed_report_is_a_table_of_experiments(report):
     text = str(report)
     assert "exp00001" in text
     assert "num-factors" in text
+    assert re.search(r"96 values that LibRec computed differ by \d(\.\d+)?e-1\d at most", text)
 
 
 def test_scripts_of_a_study_are_left_out_unless_they_are_trusted():
@@ -197,3 +202,19 @@ def test_a_study_that_names_no_metric_gets_the_usual_ones(tmp_path, ranking, met
     for config in folder.rglob("config.xml"):
         config.write_text(text)
     assert Study(folder).evaluate().metrics == metrics
+
+
+def test_metrics_of_a_study_protect_the_feature_of_its_configuration(tmp_path):
+    assert Study(RANKING).evaluate("psp@5").metrics == ['librec:psp(protected="new")@5']
+    assert Study(RATING).evaluate("valunfairness@10").metrics == ['librec:valunfairness(protected="F")@10']
+    folder = shutil.copytree(RANKING, tmp_path / "study")
+    config = folder / "conf" / "config.xml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('<protected-feature ref="fea:new"/>', ""), encoding="utf-8")
+    with pytest.warns(StudyWarning, match="does not say which feature is protected"):
+        report = Study(folder).evaluate()
+    assert set(report.left_out) == {
+        "librec:PStatisticalParityEvaluator@10",
+        "librec:PPercentRuleEvaluator@10",
+        "librec:DiscountedProportionalPFairnessEvaluator@10",
+    }

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import bridgeval
-from bridgeval.errors import InputError, LoaderError, MisalignedError, NoLoaderError
+from bridgeval.errors import InputError, LoaderError, MisalignedError, NeedError, NoLoaderError, UnknownMetricError
 from bridgeval.toolkits.librec import Fold, Study
 from tests.toolkits.librec.studies import GOLDENS, write
 
@@ -81,14 +81,49 @@ def test_one_fold_gives_a_report_and_evaluate_gives_the_same():
     assert report.loader == "librec"
 
 
-def test_evaluate_takes_the_folder_of_a_study_with_one_fold_and_explains_itself_for_more():
-    single = GOLDENS / "feature_file_edges" / "study"
-    value = expected("feature_file_edges")["exp00000"]["1"]["recommended"]["precision@5"]["value"]
-    assert bridgeval.evaluate(str(single), metrics="librec:precision@5").values == {
-        "librec:precision@5": pytest.approx(value, rel=1e-9)
-    }
-    with pytest.raises(InputError, match=r"holds 4 experiments and folds.*Study\(path\)"):
-        bridgeval.evaluate(GOLDENS / "two_experiments" / "study", metrics="librec:precision@5")
+@pytest.mark.parametrize("case", ["feature_file_edges", "two_experiments"])
+def test_evaluate_of_a_study_folder_gives_every_experiment_and_fold(case):
+    folder = GOLDENS / case / "study"
+    for given in (str(folder), folder, Study(folder)):
+        report = bridgeval.evaluate(given, metrics="librec:precision@5")
+        table = report.by_fold()
+        wanted = [
+            (name, int(fold), values["recommended"]["precision@5"]["value"])
+            for name, folds in expected(case).items()
+            for fold, values in folds.items()
+        ]
+        assert list(zip(table["experiment"], table["fold"], strict=True)) == [row[:2] for row in wanted]
+        assert table["librec:precision@5"].tolist() == pytest.approx([row[2] for row in wanted], rel=1e-9)
+
+
+def test_evaluate_of_a_study_compares_its_experiments_where_users_values_were_kept():
+    folder = GOLDENS / "two_experiments" / "study"
+    kept = bridgeval.evaluate(folder, metrics="librec:precision@5", per_user=True)
+    assert kept.compare().difference("librec:precision@5").system == "exp00001"
+    with pytest.raises(UnknownMetricError, match="evaluate with per_user=True"):
+        bridgeval.evaluate(folder, metrics="librec:precision@5").compare()
+
+
+def test_where_one_evaluation_is_needed_a_study_is_an_error():
+    study, metrics = Study(GOLDENS / "two_experiments" / "study"), ["librec:ndcg_binary@5", "librec:ndcg@5"]
+    with pytest.raises(InputError, match="several evaluations, and one is needed; found: Study"):
+        bridgeval.explain(study, None, *metrics)
+
+
+def test_needs_of_all_folds_are_checked_before_any_is_read(tmp_path):
+    folder = copied("two_experiments", tmp_path)
+    (folder / "exp00000" / "result" / "out-1.txt").write_text("not rows at all\n")
+    with pytest.raises(NeedError, match="baseline"):
+        bridgeval.evaluate(folder, metrics="librec:average_overlap@5")
+
+
+def test_shown_items_that_the_test_file_does_not_have_are_in_the_report():
+    files = GOLDENS / "malformed_open" / "files"
+    good = Fold(files / "good_result.txt", files / "good_test.txt").evaluate("librec:ndcg_binary@2")
+    # Of the items 10 to 14 only 14 is not in the test file; and "10.0" is not "10".
+    assert good.population.unknown_shown == 1
+    report = Fold(files / "float_item.txt", files / "good_test.txt").evaluate("librec:ndcg_binary@2")
+    assert "2 shown items are not in the catalogue" in str(report)
 
 
 def test_two_files_are_read_when_the_loader_is_named():
