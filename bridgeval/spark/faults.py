@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -39,11 +41,22 @@ class ExecutorFault(Exception):
 
 
 def telling(rows: Iterable[Any]) -> Iterator[Any]:
-    """Passes rows on; an error among them leaves as an ExecutorFault."""
+    """Passes rows on, on an executor; an error among them leaves as an ExecutorFault."""
+    _spare_modules()
     try:
         yield from rows
     except Exception as error:
         raise ExecutorFault(error) from error
+
+
+@cache
+def _spare_modules() -> None:
+    """Takes what is imported out of garbage collection, once in a worker.
+
+    Spark collects garbage in a Python worker after every task: to walk over all of torch each time takes longer than a
+    small task itself.
+    """
+    gc.freeze()
 
 
 @contextmanager
