@@ -36,4 +36,6 @@ def test_classes_of_toolkits_give_the_local_numbers(spark: Any, strings: bool) -
     assert frame.columns == ["user", "metric", "k", "value"]
     rows = expected.per_user().itertuples(index=False)
     wanted = {(row.user, row.metric): row.value for row in rows}
-    assert {(row.user, row.metric): row.value for row in frame.collect()} == pytest.approx(wanted, rel=1e-12, nan_ok=True)
+    assert {(row.user, row.metric): row.value for row in frame.collect()} == pytest.approx(
+        wanted, rel=1e-12, nan_ok=True
+    )
