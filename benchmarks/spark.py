@@ -147,7 +147,7 @@ def agreement(peer: str, found: Values, expected: Values) -> Goal:
 
 
 def growth(folder: Path, sizes: list[float], repeat: int) -> Iterator[Goal]:
-    """Time against rows is a line that starts at what Spark takes for any job; the points between its ends lie on it."""
+    """Time against rows is a line from what Spark takes for any job; the points between its ends lie on it."""
     spark = session()
     times, peaks = [], []
     for millions in sizes:
