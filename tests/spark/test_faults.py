@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from torch import Tensor
 
 import bridgeval
 from bridgeval import Blocks, ListMetric, Slate, UserMetric
 from bridgeval.errors import BadValueError, MetricFailedError, MissingDependencyError
+from bridgeval.spark.faults import mapped
 from bridgeval.toolkits import warprec
 from tests.toolkits.warprec.test_bases import GuidePrecision
 
@@ -96,3 +98,16 @@ def test_a_plugin_that_executors_lack_is_said_before_the_job_starts(
             MissingDependencyError, match=r"only_on_the_driver.* need; .*No module named 'only_on_the_driver'"
         ):
             bridgeval.evaluate(shown, TRUTH, metric)
+
+
+def test_modules_are_no_garbage_to_look_through_after_every_task(shown: Any) -> None:
+    bridgeval.evaluate(shown, TRUTH)
+
+    def frozen(batches: Any) -> Any:
+        import gc
+
+        for batch in batches:
+            yield pa.record_batch({"count": [gc.get_freeze_count()] * len(batch)})
+
+    counts = mapped(shown, frozen, "count long").toArrow()["count"].to_pylist()
+    assert max(counts) > 10_000
