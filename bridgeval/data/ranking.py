@@ -214,7 +214,7 @@ def repeats(items: Tensor, pad: int) -> Tensor:
     >>> repeats(torch.tensor([[5, 2, 5, 9, 9]], dtype=torch.int32), pad=9)
     tensor([[False, False,  True, False, False]])
     """
-    in_order, where = torch.sort(items, dim=1, stable=True)
+    in_order, where = sorted_with_columns(items, int(items.max()) if items.numel() else 0)
     again = torch.zeros_like(in_order, dtype=torch.bool)
     again[:, 1:] = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)
     return torch.zeros_like(again).scatter_(1, where, again)

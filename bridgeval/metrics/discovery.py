@@ -14,11 +14,13 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking, repeats
-from bridgeval.engine.blocks import Block, Blocks, ItemValues, Ranked, ShownColumn, ShownCount, Users, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users, at_cutoff, by_item
+from bridgeval.engine.hits import Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.state import ItemSums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
+from bridgeval.metrics.labels import NO_LABEL, ItemLabels
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Novelty(TopKMetric):
     Attributes:
         divide_by: "shown", n; or "k".
         empty: what users who were shown nothing get: "undefined", or "one", nothing old was shown to them.
+        repeated: an old item that is shown several times, where duplicates are kept, is old "once", or "each" time.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "Novelty@2", history={1: ["a"]})["Novelty@2"]
@@ -75,12 +78,13 @@ class Novelty(TopKMetric):
     users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
     empty: Literal["undefined", "one"] = field(default="undefined", kw_only=True)
+    repeated: Repeated = field(default="once", kw_only=True)
 
     def needs(self) -> Needs:
         return super().needs() | Needs(pairs=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        old = at_cutoff(blocks[SeenCounts(self.ranking)], self.k).double()
+        old = at_cutoff(blocks[SeenCounts(self.ranking, self.repeated)], self.k).double()
         shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
         value = (shown - old) / _places(blocks, self.ranking, self.k, self.divide_by)
         return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
@@ -265,13 +269,15 @@ class FirstShown(Block[Tensor]):
 
 @dataclass(frozen=True)
 class SeenCounts(Block[Tensor]):
-    """Different items of the history in the first 1, 2, ... places: `[B, D]` int64."""
+    """Items of the history in the first 1, 2, ... places: `[B, D]` int64; a repeated one "once" or "each" time."""
 
     ranking: Ranking = Ranking()
+    repeated: Repeated = "once"
 
     def make(self, blocks: Blocks) -> Tensor:
         seen = blocks[ShownColumn("seen", self.ranking)]
-        return (seen & blocks[FirstShown(self.ranking)]).cumsum(1)
+        once = self.repeated == "once"
+        return (seen & (blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid)).cumsum(1)
 
 
 @dataclass(frozen=True)
@@ -281,11 +287,15 @@ class SurprisalSums(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
+        shown = blocks[Ranked(self.ranking)]
+        weights = blocks.lookup.once(SurprisalSums, lambda: self._weights(blocks))
+        return by_item(weights, shown.items).masked_fill_(~shown.valid, 0).cumsum_(1)
+
+    def _weights(self, blocks: Blocks) -> Tensor:
+        """`[V + 1]`: of each item."""
         everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
-        holders = blocks[ItemValues("popularity", self.ranking)]
-        weights = torch.log2(everyone / holders) / torch.log2(everyone)
-        weights = torch.where(holders > 0, weights, 1.0)
-        return weights.masked_fill(~blocks[Ranked(self.ranking)].valid, 0).cumsum(1)
+        holders = blocks.lookup.items("popularity")
+        return torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
 
 
 @dataclass(frozen=True)
@@ -299,31 +309,14 @@ class CategoryCounts(Block[Tensor]):
         codes = self._codes(blocks)
         users, depth, labels = codes.shape
         flat = codes.view(users, depth * labels)
-        new = (flat != NO_CATEGORY) & ~repeats(flat, NO_CATEGORY)
+        new = (flat != NO_LABEL) & ~repeats(flat, NO_LABEL)
         return new.view(users, depth, labels).sum(2).cumsum(1)
 
     def _codes(self, blocks: Blocks) -> Tensor:
-        """`[B, D, L]` categories of each place, NO_CATEGORY where an item has fewer than L."""
+        """`[B, D, L]` categories of each place, NO_LABEL where an item has fewer than L."""
         shown = blocks[Ranked(self.ranking)]
         if self.of == "items":
             labels = blocks[ItemLabels()]
             return labels[shown.items.long()]
         codes = blocks[ShownColumn("category", self.ranking)].long()
-        return codes.masked_fill(~shown.valid, NO_CATEGORY)[:, :, None]
-
-
-NO_CATEGORY = -1
-
-
-@dataclass(frozen=True)
-class ItemLabels(Block[Tensor]):
-    """The features of each item of the vocabulary as a list of codes: `[V + 1, L]` int64, L the most an item has."""
-
-    def make(self, blocks: Blocks) -> Tensor:
-        has = blocks.lookup.items("features") != 0
-        longest = max(int(has.sum(1).max()), 1)
-        items, codes = torch.nonzero(has, as_tuple=True)
-        place = has.cumsum(1)[items, codes] - 1
-        labels = torch.full((len(has), longest), NO_CATEGORY, dtype=torch.int64, device=blocks.device)
-        labels[items, place] = codes
-        return labels
+        return codes.masked_fill(~shown.valid, NO_LABEL)[:, :, None]

@@ -17,6 +17,7 @@ from bridgeval.toolkits.replay import (
     Experiment,
     HitRate,
     Metric,
+    MetricDuplicatesWarning,
     Novelty,
     OfflineMetrics,
     PerUser,
@@ -159,3 +160,12 @@ def test_per_user_values_stand_in_the_results_and_are_not_compared() -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UnknownMetricError, match="no results for 'x'"):
         Experiment([HitRate(1)], {1: [8]}).compare("x")
+
+
+def test_repeated_rows_of_both_sides_are_told_in_one_warning() -> None:
+    recs = frame([[1, 5, 0.9], [1, 5, 0.8], [2, 6, 0.1]])
+    base = frame([[1, 7, 0.9], [1, 7, 0.8], [1, 7, 0.7], [2, 7, 0.1]])
+    with pytest.warns(MetricDuplicatesWarning) as warned:
+        OfflineMetrics([Unexpectedness(2)])(recs, frame(WORLD["truth"]), None, base)
+    (told,) = warned
+    assert "1 repeated (user, item) rows in the recommendations and 2 repeated" in str(told.message)
