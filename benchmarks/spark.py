@@ -1,10 +1,11 @@
 """From two Spark frames to 24 numbers: beside RePlay, beside Spark's own evaluator, and beside the floor.
 
     python benchmarks/spark.py [--users 100000] [--repeat 3] [--without replay mllib]
-    python benchmarks/spark.py --growth
+    python benchmarks/spark.py --growth [--millions 1 2 4 8]
 
-prints seconds (the median of `repeat` runs in a warm session, local[2]) and ratios taken in this run; with --growth the
-seconds and the memory of a Python worker for 1, 2, 4 and 8 million rows.
+prints seconds (the median of `repeat` runs in a warm session, local[2]), how many numbers are equal under the other's
+definitions, and which goals are met; with --growth the seconds, and the memory of a Python worker, for 1, 2, 4 and 8
+million recommended rows.
 
 The floor is what any evaluation by user pays on Spark: both frames united, shuffled by user, sorted within partitions,
 handed to Python as Arrow batches, and only counted there.
@@ -13,10 +14,7 @@ handed to Python as Arrow batches, and only counted there.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import statistics
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -25,12 +23,16 @@ from typing import Any
 
 import pyarrow as pa
 from frames import HERE, METRICS, data, seconds
-from peers.environments import python_of
+from goals import Goal
+from measuring import Library, answer
 
 import bridgeval
 from bridgeval.spark.faults import mapped
 
 FILES = ("recs.parquet", "truth.parquet")
+MLLIB = ("precisionAt", "recallAt", "ndcgAt", "meanAveragePrecisionAt")
+CUTOFFS = (5, 10, 20, 50)
+Values = dict[str, float]
 
 
 def session() -> Any:
@@ -68,7 +70,7 @@ def floor(recs: Any, truth: Any) -> int:
     return sum(mapped(placed, count, "rows long").toArrow()["rows"].to_pylist())
 
 
-def mllib(recs: Any, truth: Any) -> list[float]:
+def mllib(recs: Any, truth: Any) -> Values:
     """pyspark.mllib has 4 of the 6 metrics; lists are made by hand, and every number is a job of its own."""
     from pyspark.mllib.evaluation import RankingMetrics
     from pyspark.sql import functions as F
@@ -78,21 +80,18 @@ def mllib(recs: Any, truth: Any) -> list[float]:
     relevant = truth.groupBy("user_id").agg(F.collect_list("item_id").alias("relevant"))
     lists = relevant.join(shown, "user_id").select("shown", "relevant").rdd.map(tuple).cache()
     metrics = RankingMetrics(lists)
-    asked = (metrics.precisionAt, metrics.recallAt, metrics.ndcgAt, metrics.meanAveragePrecisionAt)
-    values = [metric(k) for metric in asked for k in (5, 10, 20, 50)]
+    values = {f"{name}@{k}": getattr(metrics, name)(k) for name in MLLIB for k in CUTOFFS}
     lists.unpersist()
     return values
 
 
-def replay(folder: Path, repeat: int) -> float | None:
+def replay(folder: Path, repeat: int) -> tuple[float, Values] | None:
     """RePlay's OfflineMetrics on Spark frames of the same files; None where its environment is not there."""
-    python = python_of("replay")
-    if python is None:
-        return None
-    command = [python, HERE / "peers" / "replay.py", *(folder / name for name in FILES)]
-    options = ["--frame", "spark", "--repeat", str(repeat)]
-    done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, check=True)
-    return statistics.median(json.loads(done.stdout)["wall"])
+    row = answer(Library("RePlay Spark", "replay", "spark"), folder, repeat, limit=900)
+    if "wall" in row:
+        return row["wall"], row["values"]
+    print(f"  RePlay: {row['failure']}")
+    return None
 
 
 def worker_memory(spark: Any) -> float:
@@ -107,33 +106,68 @@ def worker_memory(spark: Any) -> float:
     return max(mapped(spark.range(0, 8, 1, 4), peak, "peak double").toArrow()["peak"].to_pylist())
 
 
-def compare(folder: Path, without: list[str], repeat: int) -> None:
+def compare(folder: Path, without: list[str], repeat: int) -> Iterator[Goal]:
     spark = session()
     frames = [cached(spark, folder / name) for name in FILES]
-    measured: dict[str, float | None] = {
-        "bridgeval": seconds(partial(bridgeval.evaluate, *frames, METRICS), repeat),
-        "floor": seconds(partial(floor, *frames), repeat),
-    }
+    ours = seconds(partial(bridgeval.evaluate, *frames, METRICS), repeat)
+    least = seconds(partial(floor, *frames), repeat)
+    measured = {"bridgeval": ours, "floor": least}
+    agreed = []
     if "mllib" not in without:
-        measured["pyspark.mllib"] = seconds(partial(mllib, *frames), 1)
+        measured["pyspark.mllib"] = seconds(partial(mllib, *frames), repeat)
+        asked = [f"{name}@{','.join(map(str, CUTOFFS))}" for name in MLLIB]
+        expected = bridgeval.evaluate(*frames, asked, convention="mllib")
+        agreed.append(agreement("pyspark.mllib", mllib(*frames), by_name(expected)))
+    theirs = None if "replay" in without else replay(folder, repeat)
+    if theirs is not None:
+        measured["RePlay"] = theirs[0]
+        asked = [metric.replace("nDCG", "NDCG") for metric in METRICS]
+        expected = bridgeval.evaluate(*frames, asked, convention="replay")
+        values = {name.replace("nDCG", "NDCG"): value for name, value in theirs[1].items()}
+        agreed.append(agreement("RePlay", values, by_name(expected)))
     spark.stop()
-    if "replay" not in without:
-        measured["RePlay"] = replay(folder, repeat)
-    ours, least = measured["bridgeval"], measured["floor"]
     for name, value in measured.items():
-        print(f"  {name:16} " + ("no environment" if value is None else f"{value:8.2f} s   {value / ours:6.2f} x ours"))
-    print(f"  to the floor: {ours / least:.2f} x (goal: at most 1.5); RePlay to ours: goal at least 9")
+        print(f"  {name:16} {value:8.2f} s   {value / ours:6.2f} x ours")
+    yield from agreed
+    times = measured["RePlay"] / ours if "RePlay" in measured else None
+    found = "" if times is None else f"{times:.1f}x"
+    yield Goal("beside RePlay", "at least 9x faster", found, None if times is None else times >= 9)
+    yield Goal("beside the floor", "at most 1.5x", f"{ours / least:.2f}x", ours / least <= 1.5)
 
 
-def growth(folder: Path, repeat: int) -> None:
+def by_name(report: bridgeval.Report) -> Values:
+    """Its values under their names without the convention."""
+    return {name.rpartition(":")[2]: value for name, value in report.values.items()}
+
+
+def agreement(peer: str, found: Values, expected: Values) -> Goal:
+    """Whether a peer's numbers are ours under its definitions."""
+    equal = [name for name, value in found.items() if abs(value - expected[name]) <= 1e-9]
+    return Goal(f"numbers of {peer}", "equal", f"{len(equal)} of {len(found)}", len(equal) == len(found))
+
+
+def growth(folder: Path, sizes: list[float], repeat: int) -> Iterator[Goal]:
+    """Time against rows is a line from what Spark takes for any job; the points between its ends lie on it."""
     spark = session()
-    for millions in (1, 2, 4, 8):
-        files = data(folder, millions * 20_000, "int", "sorted")
+    times, peaks = [], []
+    for millions in sizes:
+        files = data(folder, round(millions * 20_000), "int", "sorted")
         frames = [spark.read.parquet(str(files / name)) for name in FILES]
-        value = seconds(partial(bridgeval.evaluate, *frames, METRICS), repeat)
-        memory = worker_memory(spark)
-        print(f"  {millions} million rows {value:8.2f} s   {value / millions:6.2f} s a million   {memory:6.0f} MB")
+        times.append(seconds(partial(bridgeval.evaluate, *frames, METRICS), repeat))
+        peaks.append(worker_memory(spark))
+        text = f"  {millions:g} million rows {times[-1]:8.2f} s   {times[-1] / millions:6.2f} s a million"
+        if len(times) > 1:
+            more = (times[-1] - times[-2]) / (millions - sizes[len(times) - 2])
+            text += f"   {more:6.2f} s for each million more"
+        print(f"{text}   {peaks[-1]:6.0f} MB", flush=True)
     spark.stop()
+    slope = (times[-1] - times[0]) / (sizes[-1] - sizes[0])
+    start = times[0] - slope * sizes[0]
+    apart = max(abs(time / (start + slope * size) - 1) for size, time in zip(sizes, times, strict=True))
+    line = f"{100 * apart:.0f} percent from {start:.2f} s + {slope:.2f} s a million"
+    yield Goal("time against rows", "linear within 20 percent", line, apart <= 0.2 and slope > 0)
+    memory = f"{peaks[0]:.0f} MB to {peaks[-1]:.0f} MB"
+    yield Goal("memory of a Python worker", "flat within 20 percent", memory, peaks[-1] <= 1.2 * peaks[0])
 
 
 def main() -> None:
@@ -143,12 +177,16 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], choices=["replay", "mllib"])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--millions", nargs="+", type=float, default=[1, 2, 4, 8], help="rows for --growth")
     arguments = parser.parse_args()
     if arguments.growth:
-        growth(arguments.folder, arguments.repeat)
+        goals = growth(arguments.folder, arguments.millions, arguments.repeat)
     else:
         print(f"{arguments.users:,} users x 50 items, 6 metrics x 4 cutoffs, local[2]")
-        compare(data(arguments.folder, arguments.users, "int", "sorted"), arguments.without, arguments.repeat)
+        folder = data(arguments.folder, arguments.users, "int", "sorted")
+        goals = compare(folder, arguments.without, arguments.repeat)
+    for goal in list(goals):
+        print(f"  {goal.mark:8} {goal.case}: {goal.found or 'nothing measured'} (goal: {goal.asked})")
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ class Watchers(NamedTuple):
 
     Attributes:
         users: with the number of users done since the last call.
-        rows: with what is done to rows, how many are done, and how many there are.
+        rows: with what is done to rows, how many are done, and how many there are; then what they are, if not rows.
     """
 
     users: Callable[[int], None] | None = None
-    rows: Callable[[str, int, int], None] | None = None
+    rows: Callable[..., None] | None = None
 
 
 @contextmanager
@@ -105,11 +105,11 @@ class _Bar:
             self._text = f"evaluated {self._users:,} users"
         self._show()
 
-    def rows(self, what: str, done: int, total: int) -> None:
+    def rows(self, what: str, done: int, total: int, unit: str = "rows") -> None:
         now = time.monotonic()
         if what != self._stage.what:
             self._stage = Stage(what, done, now)
-        self._text = f"{what} {done:,} of {total:,} rows{self._stage.left(done, total, now)}"
+        self._text = f"{what} {done:,} of {total:,} {unit}{self._stage.left(done, total, now)}"
         self._show()
 
     def _show(self) -> None:

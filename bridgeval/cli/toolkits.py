@@ -61,22 +61,32 @@ def librec(
 \b
 Examples:
   spark-submit --master yarn $(which bridgeval) spark s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
-  bridgeval spark recs.parquet truth.parquet -m nDCG@10
+  bridgeval spark --recs recs.parquet --truth truth.parquet --metrics nDCG@10
 """
 )
-@click.argument("recs")
-@click.argument("truth")
-@click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True, help="[default: nDCG@10 and Recall@10]")
+@click.argument("paths", nargs=-1, metavar="[RECS] [TRUTH]")
+@click.option("--recs", help="Recommendations, where they are not the first argument.")
+@click.option("--truth", help="What proved relevant, where it is not the last argument.")
+@click.option(
+    "-m", "--metric", "--metrics", "metrics", type=MetricName(), multiple=True, help="[default: nDCG@10 and Recall@10]"
+)
 @click.option("--history", "--train", help="Training interactions.")
 @click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean, e.g. replay.")
 @click.option("--columns", type=Pairs(), help="Which column plays which part: user=customer,item=sku.")
 @click.option("--format", default="parquet", show_default=True, help="What Spark reads: parquet, csv, json, orc, ...")
 @click.option("--out", help="Where the numbers are appended, as a table.")
-def spark(recs: str, truth: str, metrics: tuple[str, ...], **more: Any) -> None:
+@click.option("--per-user-out", help="Where per-user values are appended, as a table.")
+@click.option("--run-id", help="How this run is called in the tables.")
+def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: tuple[str, ...], **more: Any) -> None:
     """Evaluate inside a Spark job; nothing is collected to one machine."""
     import os
     import sys
 
+    left = list(paths)
+    recs = recs or (left.pop(0) if left else None)
+    truth = truth or (left.pop(0) if left else None)
+    if recs is None or truth is None or left:
+        raise click.UsageError("two paths are needed: of the recommendations and of what proved relevant")
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         # Not under spark-submit: workers are on this machine and must find the packages that this Python has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -82,7 +82,8 @@ class Execution:
         progress: called with the number of users done since the last call.
         memory: bytes that may be held at once by sources that can choose.
         resume: where states are saved while a streamed run lasts, and found by the one that goes on.
-        rows: called with what is being done to rows, how many are done, and how many there are.
+        rows: called with what is being done to rows, how many are done, and how many there are; then what they are, if
+            not rows.
     """
 
     device: torch.device
@@ -90,7 +91,7 @@ class Execution:
     progress: Callable[[int], None] | None = None
     memory: int = 2 * 10**9
     resume: Path | None = None
-    rows: Callable[[str, int, int], None] | None = None
+    rows: Callable[..., None] | None = None
 
     def refuse_resume(self) -> None:
         """For sources that hold their data at once."""

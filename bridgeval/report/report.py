@@ -140,7 +140,8 @@ class Report(Exports, Mapping[str, float]):
             named = {(own, getattr(self.metrics[own], "k", None)): table for own, table in self.collected.items()}
             if not named:
                 raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
-            return next(iter(named.values())).together(named)
+            elsewhere = [table for table in named.values() if not isinstance(table, UserTable)]
+            return next(iter(elsewhere or named.values())).together(named)
         own = self._spelled(name)
         if own not in self.collected:
             hint = (

@@ -5,6 +5,7 @@ task       what an executor does: Arrow batches -> whole users -> Slates -> stat
 source     SparkSource: one shuffle by user, one pass, states to the driver
 context    popularity and catalogue of a history, counted on the executors
 per_user   per-user values that stay in Spark
+watching   tasks done and to do while a job runs
 faults     an executor's error said on the driver in its own words
 job        the evaluation as a job: paths in, a table out
 """

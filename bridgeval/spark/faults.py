@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import gc
+import io
 import json
+import pickle
 import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
 # Spark passes on an exception's text and nothing else; what the driver needs travels inside it.
 ENVELOPE = re.compile(r"<bridgeval-fault ([A-Za-z0-9+/=]+)>")
 
-_CHECKED: MutableMapping[Any, set[frozenset[str]]] = WeakKeyDictionary()
+# Session -> modules that its executors have loaded.
+_CHECKED: MutableMapping[Any, set[str]] = WeakKeyDictionary()
 
 
 class ExecutorFault(Exception):
@@ -39,11 +44,22 @@ class ExecutorFault(Exception):
 
 
 def telling(rows: Iterable[Any]) -> Iterator[Any]:
-    """Passes rows on; an error among them leaves as an ExecutorFault."""
+    """Passes rows on, on an executor; an error among them leaves as an ExecutorFault."""
+    _spare_modules()
     try:
         yield from rows
     except Exception as error:
         raise ExecutorFault(error) from error
+
+
+@cache
+def _spare_modules() -> None:
+    """Takes what is imported out of garbage collection, once in a worker.
+
+    Spark collects garbage in a Python worker after every task: to walk over all of torch each time takes longer than a
+    small task itself.
+    """
+    gc.freeze()
 
 
 @contextmanager
@@ -69,14 +85,14 @@ def _error_of(fault: dict[str, Any]) -> BridgevalError:
 
 
 def check_executors(session: Any, plan: Plan) -> None:
-    """Raises MissingDependencyError when executors cannot load the plan; asked once for a session and its metrics."""
+    """Raises MissingDependencyError when executors cannot load the plan; asked once for a session and a module."""
     from pyspark import cloudpickle
 
-    modules = frozenset(type(metric).__module__ for metric in plan.metrics)
-    checked = _CHECKED.setdefault(session, set())
-    if modules in checked:
-        return
     pickled, version = cloudpickle.dumps(plan), bridgeval.__version__
+    modules = _modules_in(pickled)
+    checked = _CHECKED.setdefault(session, set())
+    if modules <= checked:
+        return
 
     # Nested, so that it travels by value: an executor without bridgeval can run it too.
     def attempt(batches: Iterable[Any]) -> Iterator[Any]:
@@ -102,12 +118,26 @@ def check_executors(session: Any, plan: Plan) -> None:
     answer = mapped(session.range(1, numPartitions=1), attempt, "problem string, python string").toArrow()
     problem, python = (answer[name][0].as_py() for name in ("problem", "python"))
     if problem:
+        packages = {module.partition(".")[0] for module in modules} - {"builtins", "pyspark"}
         raise MissingDependencyError(
-            f"the executors cannot load what the metrics of {', '.join(sorted(modules))} need",
+            f"the executors cannot load what the metrics of {', '.join(sorted(packages))} need",
             f"{problem} (interpreter {python})",
             "send the packages along: spark-submit --archives with a packed environment, or --py-files",
         )
-    checked.add(modules)
+    checked |= modules
+
+
+def _modules_in(pickled: bytes) -> frozenset[str]:
+    """The modules that have to be there to load what is pickled, those of wrapped classes among them."""
+    found: set[str] = set()
+
+    class Loading(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            found.add(module)
+            return super().find_class(module, name)
+
+    Loading(io.BytesIO(pickled)).load()
+    return frozenset(found)
 
 
 def mapped(frame: Any, function: Callable[[Iterable[Any]], Iterator[Any]], schema: str) -> Any:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from bridgeval.data.ids import Ids
-from bridgeval.engine.state import Floats
+from bridgeval.engine.state import Floats, UserTable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -77,14 +78,24 @@ class SparkUserTable:
         return self.together({(name, k): self})
 
     @staticmethod
-    def together(tables: Mapping[tuple[str, int | None], SparkUserTable]) -> DataFrame:
-        """A Spark frame (user, metric, k, value) of several metrics of one evaluation."""
-        kept = next(iter(tables.values())).kept
+    def together(tables: Mapping[tuple[str, int | None], SparkUserTable | UserTable]) -> DataFrame:
+        """A Spark frame (user, metric, k, value) of several metrics of one evaluation, at least one of them in Spark.
+
+        A metric that looks at all rows at once has its values in this process; they join the others.
+        """
+        in_spark = {name: table for name, table in tables.items() if isinstance(table, SparkUserTable)}
+        kept = next(iter(in_spark.values())).kept
         session = kept.rows.sparkSession
-        names = [(table.metric, name, k) for (name, k), table in tables.items()]
+        names = [(table.metric, name, k) for (name, k), table in in_spark.items()]
         named = session.createDataFrame(names, "metric int, name string, k int")
         rows = kept.rows.join(F.broadcast(named), "metric")
-        return rows.select("user", F.col("name").alias("metric"), "k", "value")
+        frame = rows.select("user", F.col("name").alias("metric"), "k", "value")
+        for (name, k), table in tables.items():
+            if isinstance(table, UserTable) and table.users is not None:
+                local = pa.table({"user": table.users.to_arrow(), "value": pa.array(table.values)})
+                labels = F.lit(name).alias("metric"), F.lit(k).cast("int").alias("k")
+                frame = frame.union(session.createDataFrame(local).select("user", *labels, "value"))
+        return frame
 
     @cached_property
     def _collected(self) -> tuple[Ids, Floats]:

@@ -26,6 +26,7 @@ from bridgeval.spark.frames import Tagged, tagged, tagged_users, united
 from bridgeval.spark.partitioning import ADAPTIVE_CACHE, by_user, settings
 from bridgeval.spark.per_user import KeptValues
 from bridgeval.spark.task import Task
+from bridgeval.spark.watching import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +89,7 @@ class SparkSource:
         needed = self._needed(plan)
         rows = united(needed)
         kept = tuple(at for at, state in enumerate(plan.start()) if isinstance(state, Collected))
-        with in_own_words():
+        with watched(self.session, how.rows), in_own_words():
             task = Task(
                 plan,
                 self._context(plan.needs),

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from torch import Tensor
 
 import bridgeval
 from bridgeval import Blocks, ListMetric, Slate, UserMetric
 from bridgeval.errors import BadValueError, MetricFailedError, MissingDependencyError
+from bridgeval.spark.faults import mapped
+from bridgeval.toolkits import warprec
+from tests.toolkits.warprec.test_bases import GuidePrecision
 
 pytestmark = pytest.mark.spark
 
@@ -76,15 +80,34 @@ def test_a_plugin_that_executors_lack_is_said_before_the_job_starts(
     (tmp_path / "only_on_the_driver.py").write_text(
         "from dataclasses import dataclass\n"
         "from bridgeval import ListMetric\n"
+        "from bridgeval.toolkits.warprec import UserAverageTopKMetric\n"
         "@dataclass(frozen=True)\n"
         "class Here(ListMetric):\n"
         "    name = 'Here'\n"
         "    def value(self, slate):\n"
         "        return 1.0\n"
+        "class Author(UserAverageTopKMetric):\n"
+        "    def compute_scores(self, preds, target, top_k_rel, **kwargs):\n"
+        "        return top_k_rel.sum(dim=1)\n"
     )
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    metric = importlib.import_module("only_on_the_driver").Here()
-    with pytest.raises(
-        MissingDependencyError, match=r"only_on_the_driver need; .*No module named 'only_on_the_driver'"
-    ):
-        bridgeval.evaluate(shown, TRUTH, metric)
+    only_here = importlib.import_module("only_on_the_driver")
+    bridgeval.evaluate(shown, TRUTH, warprec.metric(GuidePrecision, k=2))  # executors can load this one
+    for metric in (only_here.Here(), warprec.metric(only_here.Author, k=2)):
+        with pytest.raises(
+            MissingDependencyError, match=r"only_on_the_driver.* need; .*No module named 'only_on_the_driver'"
+        ):
+            bridgeval.evaluate(shown, TRUTH, metric)
+
+
+def test_modules_are_no_garbage_to_look_through_after_every_task(shown: Any) -> None:
+    bridgeval.evaluate(shown, TRUTH)
+
+    def frozen(batches: Any) -> Any:
+        import gc
+
+        for batch in batches:
+            yield pa.record_batch({"count": [gc.get_freeze_count()] * len(batch)})
+
+    counts = mapped(shown, frozen, "count long").toArrow()["count"].to_pylist()
+    assert max(counts) > 10_000

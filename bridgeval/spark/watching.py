@@ -1,0 +1,46 @@
+"""Watching a job: how many of its tasks are done, asked of Spark while the driver waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SECONDS = 0.5
+
+
+@contextmanager
+def watched(session: Any, tell: Callable[..., None] | None) -> Iterator[None]:
+    """Tells every half second which stages run in a session, how many tasks of theirs are done and how many there are.
+
+    Args:
+        session: the session; one of Spark Connect does not know its tasks, and nothing is told of it.
+        tell: called with what is done, how many are, how many there are, and of what; None where nobody looks.
+    """
+    context = None if tell is None else getattr(session, "sparkContext", None)
+    if tell is None or context is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(SECONDS):
+            stages, done, total = _tasks(context.statusTracker())
+            if total:
+                tell(f"stage {', '.join(map(str, stages))}:", done, total, "tasks")
+
+    thread = threading.Thread(target=look, daemon=True, name="bridgeval-progress")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _tasks(tracker: Any) -> tuple[list[int], int, int]:
+    """The stages that run; of their tasks, how many are done and how many there are."""
+    found = {stage: tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())}
+    known = {stage: info for stage, info in found.items() if info is not None}
+    return list(known), sum(i.numCompletedTasks for i in known.values()), sum(i.numTasks for i in known.values())
