@@ -84,6 +84,10 @@ class Metric:
 
     def __str__(self) -> str:
         """What you would type to get it back."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         cutoff = getattr(self, "k", None)
         head = self.label or f"{self.name}{self._arguments()}"
         return head if cutoff is None else f"{head}@{cutoff}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class Plan:
 
     @cached_property
     def needs(self) -> Needs:
-        return reduce(or_, (metric.needs() for metric in self.metrics), Needs())
+        return reduce(or_, (_needs(metric) for metric in self.metrics), Needs())
 
     def check(self, offered: Collection[str]) -> None:
         """Raises NeedError, naming the metric, when one needs what was not given."""
@@ -57,6 +57,11 @@ class Plan:
 
     def compute(self, states: States) -> dict[Metric, Result]:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
+
+
+@lru_cache(maxsize=4096)
+def _needs(metric: Metric) -> Needs:
+    return metric.needs()
 
 
 def _updated(metric: Metric, blocks: Blocks) -> State:
