@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ import torch
 
 from bridgeval import plugins, spec
 from bridgeval.data.datasets import bytes_of
+from bridgeval.data.labels import labels_of
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merged_over_ranks
+from bridgeval.engine.item_slices import ByItems
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.errors import BadParameterError
@@ -42,6 +45,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     convention: str | None = None,
     per_user: bool = False,
+    by: Any = None,
     device: str | torch.device = "auto",
     batch_size: int | None = None,
     memory: int | str | None = None,
@@ -69,6 +73,8 @@ def evaluate(
         columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.
         per_user: whether to keep every user's value, see `Report.per_user`.
+        by: slices, see `Report.slices`: a mapping user -> label, or a frame with the id of users or of items and a
+            column of labels for each kind of slice, or a list of these. Keeps every user's value.
         device: "auto" takes a GPU where there is one.
         batch_size: users in a batch; None picks a size that fits a budget of memory.
         memory: bytes to hold at once, or text such as "2GB"; larger files are streamed. None is a quarter of what is
@@ -87,9 +93,12 @@ def evaluate(
     (0.5, 2, 1)
     """
     asked = spec.parse_all(metrics, convention)
-    collecting = [metric.per_user() for metric in asked] if per_user else []
+    labels = () if by is None else labels_of(by)
+    collecting = [one for metric in asked if (one := metric.per_user()) is not None] if per_user or labels else []
+    by_items = [one for one in labels if one.side == "item"]
+    slicing = [ByItems.of(collecting, by_items)] if by_items else []
     depth = Plan.of(asked).needs.depth or 0
-    plan = Plan.of([Census(depth), *asked, *(metric for metric in collecting if metric is not None)])
+    plan = Plan.of([Census(depth), *asked, *collecting, *slicing])
     chosen = plugins.installed().loader_for(recommendations, relevance, loader)
     source = chosen.load(
         recommendations,
@@ -111,7 +120,12 @@ def evaluate(
         states = source.run(plan, how)
     if group is not None:
         states = merged_over_ranks(plan, states, group)
-    return report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+    report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+    if not labels:
+        return report
+    names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
+    items = [slicing[0].slices(states[-1], names)] if slicing else [()]  # the last metric of the plan
+    return replace(report, by=labels, item_slices=items[0])
 
 
 def _device(device: str | torch.device) -> torch.device:
