@@ -18,7 +18,7 @@ from bridgeval.engine.distributed import merged_over_ranks
 from bridgeval.engine.item_slices import ByItems
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
 
@@ -95,6 +95,12 @@ def evaluate(
     asked = spec.parse_all(metrics, convention)
     labels = () if by is None else labels_of(by)
     collecting = [one for metric in asked if (one := metric.per_user()) is not None] if per_user or labels else []
+    if labels and not collecting:
+        raise InputError(
+            "none of the metrics has a value for each user, so that there is nothing to slice",
+            f"metrics {', '.join(map(str, asked))}",
+            "leave out by=, or add e.g. Recall@10",
+        )
     by_items = [one for one in labels if one.side == "item"]
     slicing = [ByItems.of(collecting, by_items)] if by_items else []
     depth = Plan.of(asked).needs.depth or 0

@@ -9,6 +9,7 @@ they were shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ def all_slices(
 ) -> Slices:
     """Slices of users, from the values in a panel; then slices of items, from what reports made with by= hold."""
     found = slices_of(panel, members(labels, panel.users), pairs, known, how)
+    found = replace(found, left_out=tuple(name for name in known if name not in panel.metrics))
     kinds = [one.kind for one in labels if one.side == "item"]
     return found.and_also(item_slices_of(panel, _item_slices(kinds, panel, reports), pairs, known, how))
 

@@ -42,8 +42,11 @@ def manifest_of(request: Request, folder: str) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, str) and value in request.files.values():
             settings[name] = _relative(value, folder)
+    if request.by:
+        settings["by"] = [_relative(path, folder) for path in request.by]
     settings["recommendations"] = {name: _relative(path, folder) for name, path in request.recommendations.items()}
-    return {
+    beside = {"per_user": _relative(request.per_user, folder)} if request.per_user else {}
+    return beside | {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "request": settings,
         "inputs": {role: {"path": _relative(path, folder), **digest_of(path)} for role, path in request.files.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -78,6 +78,9 @@ class SliceChange:
 class Slices:
     """Means of every slice; and for several systems the differences, and what each slice adds to the difference of all.
 
+    Attributes:
+        left_out: metrics that are no means over users, and so have no slices.
+
     >>> from bridgeval import evaluate, sliced
     >>> report = evaluate({1: ["a"], 2: ["b"], 3: ["b"]}, {1: ["a"], 2: ["a"], 3: ["a"]}, "HitRate@1", per_user=True)
     >>> slices = sliced(report, {1: "old", 2: "new", 3: "new"})
@@ -89,10 +92,11 @@ class Slices:
 
     means: tuple[SliceMean, ...]
     changes: tuple[SliceChange, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def and_also(self, other: Slices) -> Slices:
         """These slices and others."""
-        return Slices(self.means + other.means, self.changes + other.changes)
+        return replace(self, means=self.means + other.means, changes=self.changes + other.changes)
 
     def worst(self, metric: str, system: str | None = None, kind: str | None = None) -> SliceMean:
         """The slice with the worst mean: lowest, or highest where lower is better."""
@@ -134,7 +138,11 @@ class Slices:
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"means": [asdict(row) for row in self.means], "changes": [asdict(row) for row in self.changes]}
+        return {
+            "means": [asdict(row) for row in self.means],
+            "changes": [asdict(row) for row in self.changes],
+            "left_out": list(self.left_out),
+        }
 
     def sentences(self, metric: str | None = None, kind: str | None = None) -> list[str]:
         """The worst slice of each metric and system; the slice that moved each difference most."""
@@ -148,6 +156,8 @@ class Slices:
                     rows = [row for row in self.movers(name, pair[0], own_kind) if row.baseline == pair[1]]
                     if rows:
                         lines.append(_moved(rows))
+        if self.left_out and metric is None:
+            lines.append(f"Not in slices, for want of a mean over users: {', '.join(self.left_out)}.")
         return lines
 
     def __str__(self) -> str:
