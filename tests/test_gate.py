@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from scipy import stats
 
 from bridgeval import check, evaluate
+from bridgeval.baselines import save_baseline
 from bridgeval.cli import program
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
-from bridgeval.gate import save_baseline
 
 RNG = np.random.default_rng(8)
 USERS = range(400)
