@@ -12,7 +12,7 @@ from typing import Any
 from bridgeval.data.labels import Labels
 from bridgeval.engine.item_slices import ItemSlice
 from bridgeval.engine.state import UserTable
-from bridgeval.errors import InputError
+from bridgeval.errors import BridgevalError, InputError
 from bridgeval.report import Report
 from bridgeval.report.panel import is_user_values, read_user_values, write_user_values
 
@@ -94,7 +94,7 @@ def _made_again(
 
     try:
         request = recorded_request(document, os.fspath(path.parent))
-    except InputError as error:
+    except BridgevalError as error:
         raise InputError(
             f"the baseline {os.fspath(path)!r} has means but no per-user values, so that users cannot be paired",
             f"no {os.fspath(beside)!r}, and it cannot be made again: {error.wrong}",
