@@ -12,7 +12,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, count_repeats, matches, ranked
+from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
+from bridgeval.data.sorting import count_repeats
 from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import tensor_of
 from bridgeval.errors import NeedError
@@ -167,7 +168,7 @@ class Rectangle:
     @cached_property
     def repeated(self) -> int:
         """How many cells hold an item that stands further left in their row too."""
-        return count_repeats(self.items, self.pad)
+        return count_repeats(self.items, self.lengths)
 
     def has(self, name: str) -> bool:
         return name in self._columns
@@ -188,10 +189,15 @@ class Rectangle:
             self._rankings[policy] = ranked(self, policy)
         return self._rankings[policy].first(depth)
 
+    @cached_property
+    def any_masked(self) -> bool:
+        """Whether a cell scores -inf."""
+        return self.has("score") and self.width > 0 and float(self.column("score").amin()) == float("-inf")
+
     @property
     def masked(self) -> Tensor:
         """`[B]` int64: cells that score -inf."""
-        if not self.has("score"):
+        if not self.any_masked:
             return torch.zeros_like(self.lengths)
         return ((self.column("score") == float("-inf")) & self.valid).sum(1)
 
@@ -202,9 +208,8 @@ class Rectangle:
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         shown = self.ranked_by(policy, None)
-        at = matches(shown, relevant)
-        rows, places = torch.nonzero(at >= 0, as_tuple=True)
-        return rows, shown.of(self.column("score"))[rows, places], at[rows, places]
+        rows, places, columns = meetings(shown, relevant)
+        return rows, shown.of(self.column("score"))[rows, places], columns
 
     def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
         """For each relevant item, how many irrelevant candidates stand above it and how many tie."""

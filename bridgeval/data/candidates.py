@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bridgeval.data.files import is_path, table_at
+from bridgeval.data.grouping import Grouping
 from bridgeval.data.ids import Codes, Ids, distinct, encode
 from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows, rows_of
-from bridgeval.data.slates import order_by
 from bridgeval.data.tables import ids_of, popularity_of
 from bridgeval.errors import BadParameterError, InputError
 
@@ -119,10 +119,9 @@ class Candidates:
 
 
 def _grouped(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
-    order = order_by(owners)
-    offsets = np.zeros(len(users) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=len(users)), out=offsets[1:])
-    return Candidates(users, offsets, items[order], vocabulary, **parameters)
+    by_user = Grouping.of(owners, len(users))
+    moved = by_user.moved({"items": items})["items"]
+    return Candidates(users, by_user.offsets, moved, vocabulary, **parameters)
 
 
 def sample_candidates(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.data.slates import order_by
+from bridgeval.data.grouping import order_by
 
 Chunk = tuple[pa.Table, pa.Table]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 
-from bridgeval.data.tensors import looked_up
+from bridgeval.data.tensors import looked_up, tensor_of
 from bridgeval.errors import BadValueError, MisalignedError
 
 Codes = npt.NDArray[np.int32]
@@ -20,6 +21,9 @@ Codes = npt.NDArray[np.int32]
 # A lookup table is used for integer ids while it stays this small, or small beside the column.
 TABLE_ENTRIES = 1 << 22
 TABLE_ENTRIES_PER_ROW = 4
+# Rows that are looked at before a whole column is.
+PEEK = 1000
+BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +128,7 @@ class Ids:
 
     @cached_property
     def _span(self) -> tuple[int, int]:
-        return int(self.values.min()), int(self.values.max())
+        return _span_of([self.values])
 
     def _searcher(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         low, high = self._span
@@ -183,42 +187,65 @@ def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return ordered[first]
 
 
+def run_starts(column: npt.NDArray[Any]) -> npt.NDArray[np.int64] | None:
+    """Where each run of equal values begins, of a column that comes in ascending order; else None.
+
+    >>> run_starts(np.array([4, 4, 7])).tolist(), run_starts(np.array([7, 4, 4]))
+    ([0, 2], None)
+    """
+    beginning = column[:PEEK]
+    if not len(column) or bool((beginning[1:] < beginning[:-1]).any()):
+        return np.zeros(0, dtype=np.int64) if not len(column) else None
+    starts = np.flatnonzero(column[1:] != column[:-1])
+    starts += 1
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), starts])
+    heads = column[starts]
+    return starts if bool((heads[1:] > heads[:-1]).all()) else None
+
+
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
-    in_order = [parts for column in columns if (parts := _encode_sorted(column)) is not None]
-    if len(in_order) == len(columns):
-        vocabulary, new_codes = _encode_unsorted([distinct for distinct, _ in in_order])
-        return vocabulary, [
-            codes if len(distinct) == len(vocabulary) else new[codes]
-            for new, (distinct, codes) in zip(new_codes, in_order, strict=True)
-        ]
-    return _encode_unsorted(columns)
-
-
-def _encode_sorted(column: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Codes] | None:
-    """Distinct values and codes of a column that comes in ascending order, by counting its steps; else None."""
-    steps = column[1:] != column[:-1]
-    if not bool((column[1:] >= column[:-1]).all()):
-        return None
-    codes = np.zeros(len(column), dtype=np.int32)
-    np.cumsum(steps, out=codes[1:])
-    return column[np.concatenate([[True], steps])] if len(column) else column, codes
+    starts = [at for column in columns if (at := run_starts(column)) is not None]
+    if len(starts) < len(columns):
+        return _encode_unsorted(columns)
+    heads = [column[at] for column, at in zip(columns, starts, strict=True)]
+    vocabulary, codes = _encode_unsorted(heads)
+    lengths = [np.diff(at, append=len(column)) for column, at in zip(columns, starts, strict=True)]
+    return vocabulary, [np.repeat(code, length) for code, length in zip(codes, lengths, strict=True)]
 
 
 def _encode_unsorted(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
     filled = [c for c in columns if len(c)]
-    low, high = min(int(c.min()) for c in filled), max(int(c.max()) for c in filled)
-    rows = sum(map(len, filled))
-    if high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * rows):
+    low, high = _span_of(filled)
+    if high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * sum(map(len, filled))):
         start = 0 if 0 <= low < TABLE_ENTRIES else low
         shifted = [c if start == 0 else c - start for c in columns]
-        present = np.zeros(high - start + 1, dtype=bool)
-        for column in shifted:
-            present[column] = True
+        present = _present(shifted, low - start, high - start)
+        if bool(present[low - start :].all()):
+            return Ids(np.arange(low, high + 1)), [
+                (c - (low - start) if low > start else c).astype(np.int32) for c in shifted
+            ]
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
         return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
     vocabulary = distinct(np.concatenate(filled))
     return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
+
+
+def _span_of(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[int, int]:
+    """The least and the greatest value of columns that are not empty."""
+    ends = [torch.aminmax(tensor_of(column)) for column in columns]
+    return min(int(end.min) for end in ends), max(int(end.max) for end in ends)
+
+
+def _present(columns: Iterable[npt.NDArray[np.int64]], low: int, high: int) -> npt.NDArray[np.bool_]:
+    """`[high + 1]`: which values occur; a few blocks of rows tell where all from `low` to `high` do."""
+    present = np.zeros(high + 1, dtype=bool)
+    for column in columns:
+        for block in range(0, len(column), BLOCK):
+            present[column[block : block + BLOCK]] = True
+            if bool(present[low:].all()):
+                return present
+    return present
 
 
 def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[Codes]]:

@@ -200,7 +200,7 @@ class Matrix:
             valid = torch.ones_like(index, dtype=torch.bool)
         else:
             valid = self._scores.gather(1, index) != MASKED
-        return RankedLists(self._columns.codes[index].masked_fill_(~valid, self.pad), valid, index)
+        return RankedLists(self._columns.codes[index].masked_fill_(~valid, self.pad), valid, index, self.pad)
 
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""

@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
+
 if TYPE_CHECKING:
     from bridgeval.data.batch import Rectangle, Shown
 
@@ -20,11 +22,6 @@ Order = Literal["score", "given", "sigmoid", "softmax"]
 Ties = Literal["item_descending", "item_ascending", "given"]
 Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
-
-
-# Two integers in one: the lower bits hold a column, so rows may not be wider than they can count.
-PACK_BITS = 20
-MOST_PACKED = (1 << PACK_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -56,18 +53,22 @@ class RankedLists:
         items: `[B, D]` codes, V where not valid.
         valid: `[B, D]`.
         index: `[B, D]` column of the rectangle each cell came from; None when nothing was moved.
+        pad: V.
+        repeated: whether a list may show an item twice.
     """
 
     items: Tensor
     valid: Tensor
     index: Tensor | None
+    pad: int
+    repeated: bool = False
 
     def first(self, depth: int | None) -> RankedLists:
         """The same lists cut to `depth` columns (None: all)."""
         if depth is None or depth >= self.items.shape[1]:
             return self
         index = None if self.index is None else self.index[:, :depth]
-        return RankedLists(self.items[:, :depth], self.valid[:, :depth], index)
+        return replace(self, items=self.items[:, :depth], valid=self.valid[:, :depth], index=index)
 
     def of(self, cells: Tensor) -> Tensor:
         """Cells `[B, K]` of the rectangle in ranked order `[B, D]`."""
@@ -92,7 +93,7 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
-    return RankedLists(items, valid, index)
+    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0)
 
 
 def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
@@ -106,7 +107,8 @@ def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
         front = torch.argsort(~valid | repeated, dim=1, stable=True)
         valid = (valid & ~repeated).gather(1, front)
         index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
-    return RankedLists(items, valid, index if rows.index is None else rows.index.gather(1, index))
+    index = index if rows.index is None else rows.index.gather(1, index)
+    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0)
 
 
 def _kept(
@@ -119,12 +121,9 @@ def _kept(
 ) -> Tensor | None:
     """`[B, K]`: which cells stay, in ranked order; None when all valid ones do."""
     keep: Tensor | None = None
-    if scores is not None and policy.masked == "drop":
+    if scores is not None and policy.masked == "drop" and shown.any_masked:
         unmasked = scores != float("-inf")
-        if index is not None:
-            unmasked = unmasked.gather(1, index)
-        if not bool((unmasked | ~valid).all()):
-            keep = valid & unmasked
+        keep = valid & (unmasked if index is None else unmasked.gather(1, index))
     if policy.cut is not None and policy.cut < shown.width:
         base = valid if keep is None else keep
         keep = base & (base.cumsum(1) <= policy.cut)
@@ -138,15 +137,17 @@ def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
     """The index that sorts each row by score; None when every row is in order already."""
     if shown.width < 2:
         return None
-    both = shown.valid[:, 1:]
-    falls = scores[:, 1:] < scores[:, :-1]
-    if ties == "given":
-        in_order = falls | (scores[:, 1:] == scores[:, :-1])
-    else:
-        upper, lower = shown.items[:, :-1], shown.items[:, 1:]
-        right = lower <= upper if ties == "item_descending" else lower >= upper
-        in_order = falls | ((scores[:, 1:] == scores[:, :-1]) & right)
-    if bool((in_order | ~both).all()):
+    cells, items = numbers(scores), numbers(shown.items)
+    in_order = cells[:, 1:] < cells[:, :-1]
+    if not shown.uniform:
+        in_order |= numbers(~shown.valid[:, 1:])
+    if bool(in_order.all()):
+        return None
+    equal = cells[:, 1:] == cells[:, :-1]
+    if ties != "given":
+        upper, lower = items[:, :-1], items[:, 1:]
+        equal &= lower <= upper if ties == "item_descending" else lower >= upper
+    if bool((in_order | equal).all()):
         return None
     return sorted_index(scores, shown.items, None if shown.uniform else shown.valid, ties)
 
@@ -198,12 +199,6 @@ def _squashed(scores: Tensor, valid: Tensor, order: Order) -> Tensor:
     return torch.where(infinite.any(1, keepdim=True), infinite.double(), powers)
 
 
-def count_repeats(items: Tensor, pad: int) -> int:
-    """How many cells hold an item that stands further left in their row too."""
-    in_order = sorted_rows(items)
-    return int(torch.count_nonzero((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)))
-
-
 def repeats(items: Tensor, pad: int) -> Tensor:
     """`[B, K]`: cells whose item stands further left in its row too.
 
@@ -214,13 +209,6 @@ def repeats(items: Tensor, pad: int) -> Tensor:
     again = torch.zeros_like(in_order, dtype=torch.bool)
     again[:, 1:] = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)
     return torch.zeros_like(again).scatter_(1, where, again)
-
-
-def sorted_rows(items: Tensor) -> Tensor:
-    """Rows of integers sorted ascending. On the CPU numpy's vector sort takes a tenth of torch's time."""
-    if items.device.type == "cpu":
-        return torch.from_numpy(np.sort(items.numpy(), axis=1))
-    return torch.sort(items, dim=1).values
 
 
 @dataclass(frozen=True)
@@ -261,36 +249,18 @@ class RelevantLists:
         return once
 
 
-def matches(shown: RankedLists, relevant: RelevantLists) -> Tensor:
-    """`[B, D]` int64: the column of the relevant list that each shown item stands in, -1 for none."""
-    if not relevant.items.shape[1]:
-        return torch.full_like(shown.items, -1, dtype=torch.int64)
+def meetings(shown: RankedLists, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
+    """`[n]` int64 each: row, column of `shown` and column of `relevant` of every shown item that is relevant.
+
+    By row, then by place.
+    """
+    if not shown.repeated or not relevant.items.shape[1]:
+        return shared_cells(shown.items, relevant.items, shown.pad)
     at = torch.searchsorted(relevant.items, shown.items.contiguous())
     at.clamp_(max=relevant.items.shape[1] - 1)
     hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
-    return at.masked_fill_(~hit, -1)
-
-
-def places(shown: RankedLists, relevant: RelevantLists) -> tuple[Tensor, Tensor]:
-    """`[B, R]` int64 each: the places (from 1) of the relevant items that are shown, best first, and their columns.
-
-    0 where there is no further one. Of lists without repeated items, and shorter than MOST_PACKED: item and place, then
-    place and column, are packed into one integer each, so that sorting the one brings the other along.
-    """
-    width = shown.items.shape[1]
-    if not width or not relevant.items.shape[1]:
-        nothing = torch.zeros(relevant.items.shape, dtype=torch.int64, device=shown.items.device)
-        return nothing, nothing
-    columns = torch.arange(max(width, relevant.items.shape[1]), device=shown.items.device)
-    by_item = sorted_rows((shown.items.long() << PACK_BITS) | columns[:width])
-    at = torch.searchsorted(by_item, relevant.items.long() << PACK_BITS).clamp_(max=width - 1)
-    found = by_item.gather(1, at)
-    hit = ((found >> PACK_BITS) == relevant.items) & relevant.distinct
-    # Places count from the left, and what is not shown goes last.
-    place = torch.where(hit, (found & MOST_PACKED) + 1, MOST_PACKED + 1)
-    by_place = sorted_rows((place << PACK_BITS) | columns[: place.shape[1]])
-    place = by_place >> PACK_BITS
-    return place.masked_fill(place > MOST_PACKED, 0), by_place & MOST_PACKED
+    rows, columns = torch.nonzero(hit, as_tuple=True)
+    return rows, columns, at[rows, columns]
 
 
 def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
@@ -305,7 +275,7 @@ def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
     if policy.duplicates == "best" and relevant.repeated:
         best_first = torch.argsort(gains, dim=1, descending=True, stable=True)
         items = items.gather(1, best_first)
-    items, index = torch.sort(items, dim=1, stable=True)
+    items, index = sorted_with_columns(items, relevant.pad)
     if best_first is not None:
         index = best_first.gather(1, index)
     valid = items != relevant.pad

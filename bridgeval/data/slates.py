@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from bridgeval.data.batch import Rectangle, ShownRows
+from bridgeval.data.grouping import Grouping, grouped_rows, side_by_side
 from bridgeval.data.ids import Codes, Ids, encode
 from bridgeval.data.rows import Floats, Rows
 from bridgeval.errors import BadValueError
@@ -108,37 +109,28 @@ def slates_of(
     """
     check_scores(shown)
     check_gains(relevant)
-    users, (shown_users, relevant_users, *_) = encode([shown.owners, relevant.owners, *more_users], "user ids")
-    items, (shown_items, relevant_items, *_) = encode([shown.items, relevant.items, *more_items], "item ids")
+    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)) = side_by_side(
+        [
+            lambda: grouped_rows([shown.owners, relevant.owners, *more_users]),
+            lambda: encode([shown.items, relevant.items, *more_items], "item ids"),
+        ],
+        len(shown),
+    )
     gains = relevant.columns.get("gain")
     columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
     return Slates(
         users,
         items,
-        lists_of(shown_users, len(users), shown_items, shown.columns, shown.ranked),
-        lists_of(relevant_users, len(users), relevant_items, columns),
+        lists_of(by_user, shown_items, shown.columns, shown.ranked),
+        lists_of(truth_by_user, relevant_items, columns),
     )
 
 
-def lists_of(users: Codes, n_users: int, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
-    """Groups rows by user, keeping their order; rows that come grouped and in user order are not moved."""
-    offsets = np.zeros(n_users + 1, dtype=np.int64)
-    np.cumsum(np.bincount(users, minlength=n_users), out=offsets[1:])
-    if not _is_sorted(users):
-        order = order_by(users)
-        items = items[order]
-        columns = {name: column[order] for name, column in columns.items()}
-    lists = Lists(offsets, items, dict(columns), ranked)
+def lists_of(by_user: Grouping, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
+    """The rows of each user together, in the order they came; by the column `rank` where there is one."""
+    moved = by_user.moved({"": items, **columns})
+    lists = Lists(by_user.offsets, moved.pop(""), moved, ranked)
     return _by_rank(lists) if "rank" in columns else lists
-
-
-def order_by(codes: Codes) -> npt.NDArray[np.int64]:
-    """A stable order by non-negative codes: two passes over 16 bits each, which numpy sorts by counting."""
-    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
-    if len(codes) and codes.max() > 0xFFFF:
-        high = (codes >> 16).astype(np.uint16)
-        order = order[np.argsort(high[order], kind="stable")]
-    return order
 
 
 def check_scores(rows: Rows) -> None:
@@ -166,10 +158,6 @@ def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, h
         for u, i, v in zip(users, rows.items.take(first).tolist(), values[first], strict=True)
     )
     raise BadValueError(f"{count} row(s) with a {what}", shown, hint)
-
-
-def _is_sorted(codes: Codes) -> bool:
-    return bool((codes[1:] >= codes[:-1]).all())
 
 
 def _by_rank(lists: Lists) -> Lists:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import RankedLists, RelevantLists, matches
+from bridgeval.data.ranking import RankedLists, RelevantLists, meetings
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ def standings_in_lists(shown: RankedLists, scores: Tensor | None, relevant: Rele
         scores: `[B, K]` in the order of `shown`; None where the order alone counts.
         relevant: `[B, R]`.
     """
-    at = matches(shown, relevant)
-    misses = (shown.valid & (at < 0)).long()
+    rows, places, columns = meetings(shown, relevant)
+    misses = shown.valid.long()
+    misses[rows, places] = 0
     above = misses.cumsum(1) - misses
     tied = torch.zeros_like(above)
     if scores is not None and scores.shape[1]:
@@ -49,16 +50,21 @@ def standings_in_lists(shown: RankedLists, scores: Tensor | None, relevant: Rele
         tied = torch.zeros_like(misses).scatter_add_(1, group, misses).gather(1, group)
         above = torch.zeros_like(above).scatter_reduce_(1, group, above, "amin", include_self=False).gather(1, group)
     width = relevant.items.shape[1]
-    # One column more catches the places that hold no relevant item.
-    into = at.masked_fill(at < 0, width)
-    found = torch.zeros((len(at), width + 1), dtype=torch.bool, device=at.device).scatter_(1, into, True)[:, :width]
-    return Standings(found, _spread(above, into, width), _spread(tied, into, width), shown.valid.sum(1))
+    found = torch.zeros((len(misses), width), dtype=torch.bool, device=misses.device)
+    found[rows, columns] = True
+    flat = rows * width + columns
+    return Standings(
+        found,
+        _spread(above[rows, places], flat, found.shape),
+        _spread(tied[rows, places], flat, found.shape),
+        shown.valid.sum(1),
+    )
 
 
-def _spread(values: Tensor, into: Tensor, width: int) -> Tensor:
-    """Values `[B, K]` moved to the columns `into` of `[B, width]`; the best place of a repeated item counts."""
-    spread = torch.zeros((len(values), width + 1), dtype=values.dtype, device=values.device)
-    return spread.scatter_reduce_(1, into, values, "amin", include_self=False)[:, :width]
+def _spread(values: Tensor, into: Tensor, shape: torch.Size) -> Tensor:
+    """Values `[n]` moved to the cells `into` of a rectangle; the best place of a repeated item counts."""
+    spread = torch.zeros(shape.numel(), dtype=values.dtype, device=values.device)
+    return spread.scatter_reduce_(0, into, values, "amin", include_self=False).view(shape)
 
 
 def counts_beside(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,11 +102,14 @@ class Blocks:
         self.depth = depth
         self.cutoff = cutoff or batch.shown.width
         self._made: dict[Block[Any], Any] = {}
+        # The tensor is kept beside its index, so that its id stays its own.
+        self._rows: dict[int, tuple[Tensor, Any]] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
-        if block not in self._made:
-            self._made[block] = block.make(self)
-        made: T = self._made[block]
+        try:
+            made: T = self._made[block]
+        except KeyError:
+            made = self._made[block] = block.make(self)
         return made
 
     def __len__(self) -> int:
@@ -114,6 +118,13 @@ class Blocks:
     @property
     def device(self) -> torch.device:
         return self.batch.device
+
+    def rows_of(self, counted: Tensor) -> Any:
+        """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""
+        if id(counted) not in self._rows:
+            index = slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
+            self._rows[id(counted)] = (counted, index)
+        return self._rows[id(counted)][1]
 
     @property
     def context(self) -> Context:
@@ -201,6 +212,17 @@ class UserGroups(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class Meetings(Block[tuple[Tensor, Tensor, Tensor]]):
+    """Every hit by row, then by place: its row, its column of the ranked list and of the relevant one, `[n]` int64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
+        return ranking.meetings(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
+
+
+@dataclass(frozen=True)
 class Matches(Block[Tensor]):
     """Column of the relevant list that each shown item stands in, -1 for none: `[B, D]` int64."""
 
@@ -208,7 +230,9 @@ class Matches(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return ranking.matches(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
+        rows, places, columns = blocks[Meetings(self.ranking, self.relevance)]
+        shape = blocks[Ranked(self.ranking)].items.shape
+        return torch.full(shape, -1, device=blocks.device).index_put_((rows, places), columns)
 
 
 @dataclass(frozen=True)
@@ -219,7 +243,10 @@ class Hits(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[Matches(self.ranking, self.relevance)] >= 0
+        rows, places, _ = blocks[Meetings(self.ranking, self.relevance)]
+        hits = torch.zeros(blocks[Ranked(self.ranking)].items.shape, dtype=torch.bool, device=blocks.device)
+        hits[rows, places] = True
+        return hits
 
 
 @dataclass(frozen=True)
@@ -231,11 +258,8 @@ class NewHits(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[Hits(self.ranking, self.relevance)]
-        if self.ranking.duplicates == "best":
-            return hits
-        if not blocks.batch.shown.repeated:
-            return hits
-        return hits & ~ranking.repeats(blocks[Ranked(self.ranking)].items.contiguous(), blocks.batch.shown.pad)
+        shown = blocks[Ranked(self.ranking)]
+        return hits & ~ranking.repeats(shown.items.contiguous(), shown.pad) if shown.repeated else hits
 
 
 @dataclass(frozen=True)
@@ -257,12 +281,10 @@ class ShownGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        at = blocks[Matches(self.ranking, self.relevance)]
-        gains = blocks[Relevant(self.relevance)].gains
-        if not gains.shape[1]:
-            return torch.zeros(at.shape, dtype=torch.float64, device=blocks.device)
-        found = gains.gather(1, at.clamp(min=0)).double()
-        return found.masked_fill_(at < 0, 0)
+        rows, places, columns = blocks[Meetings(self.ranking, self.relevance)]
+        gains = torch.zeros(blocks[Ranked(self.ranking)].items.shape, dtype=torch.float64, device=blocks.device)
+        gains[rows, places] = blocks[Relevant(self.relevance)].gains[rows, columns].double()
+        return gains
 
 
 @dataclass(frozen=True)

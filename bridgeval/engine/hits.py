@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import MOST_PACKED, Ranking, Relevance, places
-from bridgeval.engine.blocks import Block, Blocks, Hits, Matches, NewHits, Ranked, Relevant
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
 
 
 @dataclass(frozen=True)
 class HitList:
-    """The hits of each user from left to right; H is the most that one user of the batch has.
+    """The hits of each user from left to right; H is the most that one user of the batch has, n all there are.
 
     Attributes:
-        places: `[B, H]` int64: the place (from 1) of each user's j-th hit; one past the depth where there is none.
-        matches: `[B, H]` int64: its column in the relevant list; 0 where there is none.
+        rows: `[n]` int64: whose each hit is, ascending.
+        place_of: `[n]` int64: its place, from 1; ascending within a row.
+        column_of: `[n]` int64: its column in the relevant list.
+        size: B.
+        depth: how many places there are.
     """
 
-    places: Tensor
-    matches: Tensor
+    rows: Tensor
+    place_of: Tensor
+    column_of: Tensor
+    size: int
     depth: int
     _counts: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
 
@@ -29,21 +35,44 @@ class HitList:
         """`[B]` int64: hits in the first k places."""
         k = min(k, self.depth)
         if k not in self._counts:
-            self._counts[k] = (self.places <= k).sum(1)
+            rows = self.rows if k == self.depth else self.rows[self.place_of <= k]
+            self._counts[k] = torch.bincount(rows, minlength=self.size)
         return self._counts[k]
 
-    @property
-    def within(self) -> Tensor:
-        """`[B, H]` bool: where there is a hit."""
-        return self.places <= self.depth
+    @cached_property
+    def first(self) -> Tensor:
+        """`[B]` int64: the place of each user's first hit; one past the depth where there is none."""
+        starts, _ = self._runs
+        first = torch.full((self.size,), self.depth + 1, device=self.rows.device)
+        has_hit = self.count(self.depth) > 0
+        return first.masked_scatter_(has_hit, self.place_of[starts[has_hit]])
 
-    def up_to(self, k: int, cumulative: Tensor) -> Tensor:
-        """`[B]`: what `cumulative` `[B, H]` has come to within the first k places; 0 where there is no hit."""
-        if not cumulative.shape[1]:
-            return cumulative.new_zeros(len(cumulative))
+    @property
+    def ordinal(self) -> Tensor:
+        """`[n]` int64: 1 for a user's first hit, 2 for the second, ..."""
+        return self._runs[1]
+
+    def running(self, values: Tensor) -> Tensor:
+        """`[B, H]`: values `[n]` of the hits, added up from left to right; for `up_to`."""
+        counts = self.count(self.depth)
+        most = int(counts.max()) if len(counts) else 0
+        cells = values.new_zeros((self.size, most))
+        return cells.index_put_((self.rows, self.ordinal - 1), values).cumsum_(1)
+
+    def up_to(self, k: int, running: Tensor) -> Tensor:
+        """`[B]`: what `running` `[B, H]` has come to within the first k places; 0 where there is no hit."""
+        if not running.shape[1]:
+            return running.new_zeros(len(running))
         count = self.count(k)
-        reached = cumulative.gather(1, (count - 1).clamp_(min=0)[:, None]).squeeze(1)
+        reached = running.gather(1, (count - 1).clamp_(min=0)[:, None]).squeeze(1)
         return reached.masked_fill_(count == 0, 0)
+
+    @cached_property
+    def _runs(self) -> tuple[Tensor, Tensor]:
+        """`[B]`: how many hits come before each user's first; `[n]`: the ordinal of each hit."""
+        counts = self.count(self.depth)
+        before = counts.cumsum(0) - counts
+        return before, torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
 
 
 @dataclass(frozen=True)
@@ -59,30 +88,12 @@ class HitPlaces(Block[HitList]):
     new: bool = False
 
     def make(self, blocks: Blocks) -> HitList:
+        rows, places, columns = blocks[Meetings(self.ranking, self.relevance)]
         shown = blocks[Ranked(self.ranking)]
-        repeated = self.ranking.duplicates == "all" and blocks.batch.shown.repeated
-        if repeated or shown.items.shape[1] >= MOST_PACKED:
-            return self._from_shown(blocks)
-        relevant = blocks[Relevant(self.relevance)]
-        found, match = places(shown, relevant)
-        most = int((found > 0).sum(1).max()) if len(blocks) else 0
-        found, match = found[:, :most], match[:, :most]
-        depth = shown.items.shape[1]
-        return HitList(found.masked_fill(found == 0, depth + 1), match, depth)
-
-    def _from_shown(self, blocks: Blocks) -> HitList:
-        """The long way, for lists in which an item may be a hit several times."""
-        at = blocks[Matches(self.ranking, self.relevance)]
-        hits = blocks[(NewHits if self.new else Hits)(self.ranking, self.relevance)]
-        counts = hits.sum(1)
-        rows, columns = torch.nonzero(hits, as_tuple=True)
-        ordinal = torch.arange(len(rows), device=blocks.device) - (counts.cumsum(0) - counts)[rows]
-        most = int(counts.max()) if len(counts) else 0
-        found = torch.full((len(blocks), most), hits.shape[1] + 1, dtype=torch.int64, device=blocks.device)
-        matches = torch.zeros_like(found)
-        found[rows, ordinal] = columns + 1
-        matches[rows, ordinal] = at[rows, columns]
-        return HitList(found, matches, hits.shape[1])
+        if self.new and shown.repeated:
+            is_new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
+            rows, places, columns = rows[is_new], places[is_new], columns[is_new]
+        return HitList(rows, places + 1, columns, len(blocks), shown.items.shape[1])
 
 
 @dataclass(frozen=True)
@@ -94,5 +105,5 @@ class HitCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        new = self.ranking.duplicates == "all" and blocks.batch.shown.repeated > 0
+        new = blocks[Ranked(self.ranking)].repeated
         return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)

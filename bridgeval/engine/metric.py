@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, singledispatch
+from functools import cache, cached_property, singledispatch
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -118,11 +118,11 @@ class PolicyMetric(Metric):
     above: float | None = field(default=0.0, kw_only=True)
     truth_duplicates: Literal["best", "first", "all"] = field(default="best", kw_only=True)
 
-    @property
+    @cached_property
     def ranking(self) -> Ranking:
         return Ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
 
-    @property
+    @cached_property
     def relevance(self) -> Relevance:
         return Relevance(self.above, self.truth_duplicates)
 
@@ -190,7 +190,7 @@ class UserMetric(PolicyMetric):
         return summary.start(self.over)
 
     def update(self, blocks: Blocks) -> State:
-        counted = blocks[CountedRows(self._unsummarised())]
+        counted = blocks.rows_of(self.counted(blocks))
         values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
         users = blocks.batch.slates.users
         if self.over not in ("mean", "half_width"):
@@ -230,17 +230,6 @@ class UserValues(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         return self.metric.values(blocks).to(torch.float64)
-
-
-@dataclass(frozen=True)
-class CountedRows(Block[Any]):
-    """Who counts for a metric, as an index of numpy arrays; a slice where everyone does."""
-
-    metric: UserMetric
-
-    def make(self, blocks: Blocks) -> Any:
-        counted = self.metric.counted(blocks)
-        return slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
 
 
 def check_cutoff(name: str, k: object) -> None:

@@ -46,13 +46,15 @@ class Moments:
 
     @staticmethod
     def of(values: Floats) -> Moments:
-        undefined = np.isnan(values)
-        lost = int(undefined.sum())
-        if lost:
+        total, lost = float(values.sum()), 0
+        if math.isnan(total):
+            undefined = np.isnan(values)
+            lost = int(undefined.sum())
             values = values[~undefined]
+            total = float(values.sum())
         if not len(values):
             return Moments(undefined=lost)
-        mean = float(values.mean())
+        mean = total / len(values)
         squares = float(np.square(values - mean).sum()) if math.isfinite(mean) else math.nan
         return Moments(len(values), mean, squares, lost)
 

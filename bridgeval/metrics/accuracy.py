@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount, at_cutoff
 from bridgeval.engine.hits import HitCount, HitPlaces
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError
@@ -110,10 +110,8 @@ class MRR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        if not hits.places.shape[1]:
-            return torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
-        first = hits.places[:, 0]
-        return torch.where(hits.within[:, 0] & (first <= self.k), 1.0 / first.double(), 0.0)
+        first = hits.first
+        return torch.where(first <= min(self.k, hits.depth), 1 / first.double(), 0.0)
 
 
 @dataclass(frozen=True)
@@ -208,12 +206,10 @@ class nDCG(TopKMetric):
         if self.ideal == "k":
             return float(discounts(self.discount, self.k, blocks.device).sum())
         best = blocks[IdealGains(self.gain, self.discount, self.relevance)]
-        length = torch.full((len(blocks),), self.k, device=blocks.device)
-        if self.ideal == "listed":
-            length = length.minimum(blocks[ShownCount(self.ranking)])
-        ideal = torch.cat([torch.zeros_like(best[:, :1]), best], dim=1) if best.shape[1] else length[:, None] * 0.0
-        at = length.clamp(max=ideal.shape[1] - 1)
-        top = ideal.gather(1, at[:, None]).squeeze(1)
+        top = at_cutoff(best, self.k)
+        if self.ideal == "listed" and best.shape[1]:
+            listed = blocks[ShownCount(self.ranking)].clamp(max=min(self.k, best.shape[1]))
+            top = best.gather(1, (listed - 1).clamp(min=0)[:, None]).squeeze(1).masked_fill(listed == 0, 0)
         # A user without relevant items has found nothing either: 0 / 1.
         return top.masked_fill(top == 0, 1)
 
@@ -304,5 +300,4 @@ class PrecisionSums(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        ordinal = torch.arange(1, hits.places.shape[1] + 1, dtype=torch.float64, device=blocks.device)
-        return (ordinal / hits.places).cumsum(1)
+        return hits.running(hits.ordinal.double() / hits.place_of)

@@ -105,10 +105,10 @@ class ItemMADRanking(ItemDeviation):
 
     def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        used = graded.hits.within & (graded.hits.places <= self.k) & self.counted(blocks)[:, None]
+        used = (graded.hits.place_of <= self.k) & self.counted(blocks)[graded.hits.rows]
         gains = graded.gains
         if self.discount == "log2":
-            gains = gains * discounts("log2", blocks.batch.shown.width + 1, blocks.device)[graded.hits.places - 1]
+            gains = gains * discounts("log2", blocks.batch.shown.width, blocks.device)[graded.hits.place_of - 1]
         return sums_by_item(blocks, graded.items, gains, used), blocks[CellCounts(self.k, cells_of(self))]
 
 
@@ -145,7 +145,7 @@ class ItemMADRating(ItemDeviation):
 
 
 def sums_by_item(blocks: Blocks, items: Tensor, numbers: Tensor, used: Tensor) -> Floats:
-    """`[V]` float64: numbers `[B, K]` of the used cells added up by item."""
+    """`[V]` float64: the numbers of used cells, `[B, K]` or `[n]`, added up by item."""
     pad = blocks.batch.shown.pad
     codes = items.masked_fill(~used, pad).reshape(-1)
     sums = torch.bincount(codes, weights=numbers.masked_fill(~used, 0).reshape(-1), minlength=pad + 1)

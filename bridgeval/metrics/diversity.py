@@ -135,12 +135,11 @@ class FirstPlaces(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         features = blocks.lookup.items("features")
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        rows, columns = torch.nonzero(hits.within, as_tuple=True)
-        items = blocks[Relevant(self.relevance)].items[rows, hits.matches[rows, columns]]
+        items = blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of]
         never = torch.iinfo(torch.int64).max
-        at = torch.where(by_item(features, items) > 0, hits.places[rows, columns][:, None], never)
+        at = torch.where(by_item(features, items) > 0, hits.place_of[:, None], never)
         first = torch.full((len(blocks), features.shape[1]), never, device=blocks.device)
-        return first.scatter_reduce_(0, rows[:, None].expand_as(at), at, "amin")
+        return first.scatter_reduce_(0, hits.rows[:, None].expand_as(at), at, "amin")
 
 
 @dataclass(frozen=True)

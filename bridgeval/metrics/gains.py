@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.sorting import sorted_rows
 from bridgeval.engine.blocks import Block, Blocks, Relevant
 from bridgeval.engine.hits import HitList, HitPlaces
 from bridgeval.errors import BadValueError
@@ -60,9 +61,8 @@ class Graded:
     """Hits and what they are worth.
 
     Attributes:
-        hits: `[B, H]`.
-        gains: `[B, H]` float64, 0 where there is no hit.
-        items: `[B, H]` codes.
+        gains: `[n]` float64.
+        items: `[n]` codes.
     """
 
     hits: HitList
@@ -83,11 +83,8 @@ class GradedHits(Block[Graded]):
         if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
             relevance = replace(relevance, above=None)
         hits = blocks[HitPlaces(self.ranking, relevance)]
-        if not hits.places.shape[1]:
-            return Graded(hits, hits.places.double(), hits.places)
-        gains = blocks[Gains(self.gain, relevance)].gather(1, hits.matches)
-        items = blocks[Relevant(relevance)].items.gather(1, hits.matches)
-        return Graded(hits, gains.masked_fill(~hits.within, 0), items)
+        gains = blocks[Gains(self.gain, relevance)][hits.rows, hits.column_of]
+        return Graded(hits, gains, blocks[Relevant(relevance)].items[hits.rows, hits.column_of])
 
 
 @dataclass(frozen=True)
@@ -101,8 +98,8 @@ class DiscountedGains(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        weights = discounts(self.discount, blocks.batch.shown.width + 1, blocks.device)
-        return (graded.gains * weights[graded.hits.places - 1]).cumsum(1)
+        weights = discounts(self.discount, blocks.batch.shown.width, blocks.device)
+        return graded.hits.running(graded.gains * weights[graded.hits.place_of - 1])
 
 
 @dataclass(frozen=True)
@@ -116,4 +113,4 @@ class IdealGains(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         gains = blocks[Gains(self.gain, self.relevance)]
         weights = discounts(self.discount, gains.shape[1], blocks.device)
-        return (gains.sort(dim=1, descending=True).values * weights).cumsum(1)
+        return (sorted_rows(gains).flip(1) * weights).cumsum(1)

@@ -60,14 +60,14 @@ class NoveltySums(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        weights = discounts("log2", blocks.batch.shown.width + 1, blocks.device)
+        weights = discounts("log2", blocks.batch.shown.width, blocks.device)
         if self.gain == "none":
             shown = blocks[Ranked(self.ranking)]
             items, valid = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
             return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]] * valid).cumsum(1)
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         novelty = by_item(blocks[self.novelty], graded.items)
-        return (graded.gains * novelty * weights[graded.hits.places - 1]).cumsum(1)
+        return graded.hits.running(graded.gains * novelty * weights[graded.hits.place_of - 1])
 
     def up_to(self, k: int, blocks: Blocks) -> Tensor:
         """`[B]`: within the first k places, over the sum of k discounts."""

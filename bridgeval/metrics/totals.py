@@ -100,7 +100,7 @@ class GroupedCells:
     """The group of each cell.
 
     Attributes:
-        codes: `[B, K]` int64; `count` in cells that are not used.
+        codes: `[B, K]`, or `[n]` of hits, int64; `count` in cells that are not used.
         count: how many groups there are.
     """
 
@@ -113,7 +113,7 @@ class GroupedCells:
 
 
 def grouped(blocks: Blocks, groups: Codes, items: Tensor, used: Tensor, by_user: bool = False) -> GroupedCells:
-    """Item codes `[B, K]` by group; with `by_user` by pairs of a user group and an item group, numbered row by row."""
+    """Item codes by group; with `by_user` by pairs of a user group and an item group, numbered row by row."""
     codes, count = by_item(groups.codes, items), groups.count
     used = used & (codes < count)
     if by_user:
@@ -137,7 +137,7 @@ class CellGroups(Block[GroupedCells]):
 
 @dataclass(frozen=True)
 class HitGroups(Block[GroupedCells]):
-    """The group of each hit: `[B, H]`."""
+    """The group of each hit: `[n]`."""
 
     groups: Block[Codes]
     cells: ListedCells
@@ -145,9 +145,8 @@ class HitGroups(Block[GroupedCells]):
     def make(self, blocks: Blocks) -> GroupedCells:
         where = self.cells
         hits = blocks[HitPlaces(where.ranking, where.relevance)]
-        items = blocks[Relevant(where.relevance)].items
-        items = items.gather(1, hits.matches) if hits.matches.shape[1] else hits.matches
-        return grouped(blocks, blocks[self.groups], items, hits.within & where.counted(blocks))
+        items = blocks[Relevant(where.relevance)].items[hits.rows, hits.column_of]
+        return grouped(blocks, blocks[self.groups], items, where.counted(blocks)[hits.rows, 0])
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,7 @@ def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> F
 def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
     """`[count]`: how many hits in these places are of each group."""
     hits = blocks[HitGroups(groups, cells_of(metric))]
-    beyond = blocks[HitPlaces(metric.ranking, metric.relevance)].places > metric.k
+    beyond = blocks[HitPlaces(metric.ranking, metric.relevance)].place_of > metric.k
     return bincount(hits.codes.masked_fill(beyond, hits.count), hits.count)
 
 

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from bridgeval.data.grouping import order_by
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
-from bridgeval.data.slates import order_by
 from bridgeval.errors import BadValueError, BridgevalWarning, DuplicateRowsWarning, InputError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
