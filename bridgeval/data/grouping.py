@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bridgeval.data.ids import Codes, Ids, encode, run_starts
-
-# Fewer rows are done before a thread has started.
-ROWS_FOR_THREADS = 1 << 18
+from bridgeval.data.ids import PEEK, Codes, Ids, Runs, encode_heads
+from bridgeval.data.threads import side_by_side
 
 
 @dataclass(frozen=True)
@@ -38,16 +35,14 @@ class Grouping:
         >>> grouping.offsets.tolist(), grouping.moved({"score": np.array([0.1, 0.2, 0.3])})["score"].tolist()
         ([0, 1, 1, 3], [0.2, 0.1, 0.3])
         """
-        starts = run_starts(owners)
-        if starts is not None:
-            return Grouping.of_runs(owners[starts], starts, len(owners), n_users)
-        return Grouping(_offsets(np.bincount(owners, minlength=n_users)), owners)
+        offsets = _offsets(np.bincount(owners, minlength=n_users))
+        return Grouping(offsets, None if _ascends(owners) else owners)
 
     @staticmethod
-    def of_runs(owners: Codes, starts: npt.NDArray[np.int64], n_rows: int, n_users: int) -> Grouping:
-        """By runs of rows: their users, ascending, and where each begins."""
+    def of_runs(owners: Codes, runs: Runs, n_users: int) -> Grouping:
+        """By the user of each run, ascending."""
         lengths = np.zeros(n_users, dtype=np.int64)
-        lengths[owners] = np.diff(starts, append=n_rows)
+        lengths[owners] = runs.lengths
         return Grouping(_offsets(lengths))
 
     def moved(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
@@ -67,14 +62,14 @@ def grouped_rows(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, l
     >>> users.tolist(), one.offsets.tolist(), other.offsets.tolist()
     ([7, 8, 9], [0, 2, 2, 3], [0, 0, 1, 2])
     """
-    starts = [run_starts(column.values) if column.is_integer else None for column in columns]
-    heads = [column if at is None else column.take(at) for column, at in zip(columns, starts, strict=True)]
-    vocabulary, codes = encode(heads, what)
-    size = len(vocabulary)
-    return vocabulary, [
-        Grouping.of(code, size) if at is None else Grouping.of_runs(code, at, len(column), size)
-        for column, at, code in zip(columns, starts, codes, strict=True)
-    ]
+    runs = [column.runs() for column in columns]
+    vocabulary, codes = encode_heads(runs, what)
+    return vocabulary, [_grouping(run, code, len(vocabulary)) for run, code in zip(runs, codes, strict=True)]
+
+
+def _grouping(runs: Runs, codes: Codes, n_users: int) -> Grouping:
+    in_runs = runs.starts is not None and len(codes) and _ascends(codes, strictly=True)
+    return Grouping.of_runs(codes, runs, n_users) if in_runs else Grouping.of(runs.spread(codes), n_users)
 
 
 def order_by(codes: Codes) -> npt.NDArray[np.int64]:
@@ -84,14 +79,6 @@ def order_by(codes: Codes) -> npt.NDArray[np.int64]:
     [1, 3, 0, 2]
     """
     return _grouped(codes, np.arange(len(codes)), int(codes.max(initial=0)) + 1)
-
-
-def side_by_side(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
-    """What the actions return; on a thread each where there are rows enough."""
-    if len(actions) < 2 or n_rows < ROWS_FOR_THREADS:
-        return [action() for action in actions]
-    with ThreadPoolExecutor(len(actions)) as pool:
-        return list(pool.map(lambda action: action(), actions))
 
 
 def _grouped(owners: Codes, column: npt.NDArray[Any], n_users: int) -> npt.NDArray[Any]:
@@ -104,3 +91,9 @@ def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def _ascends(codes: Codes, strictly: bool = False) -> bool:
+    falls = np.less_equal if strictly else np.less
+    beginning = codes[:PEEK]
+    return not falls(beginning[1:], beginning[:-1]).any() and not falls(codes[1:], codes[:-1]).any()

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import torch
 
 from bridgeval.data.tensors import looked_up, tensor_of
+from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side
 from bridgeval.errors import BadValueError, MisalignedError
 
 Codes = npt.NDArray[np.int32]
@@ -23,6 +24,8 @@ TABLE_ENTRIES = 1 << 22
 TABLE_ENTRIES_PER_ROW = 4
 # Rows that are looked at before a whole column is.
 PEEK = 1000
+# A column comes in runs where there are at most this many for a row.
+RUNS_PER_ROW = 0.5
 BLOCK = 1 << 18
 
 
@@ -141,8 +144,54 @@ class Ids:
         at[at == len(self)] = 0
         return np.where(self.values[at] == wanted, at, -1)
 
+    def runs(self) -> Runs:
+        """The column by runs of equal ids, where it comes so; only the first rows are looked at to tell.
+
+        >>> Ids.of(["b", "b", "b", "a"]).runs().heads.tolist()
+        ['b', 'a']
+        """
+        if len(_run_starts(self.values[:PEEK])) > RUNS_PER_ROW * min(len(self), PEEK):
+            return Runs(self, None, len(self))
+        starts = _run_starts(self.values)
+        return Runs(self.take(starts), starts, len(self))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (Ids, (self.values,))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A column as runs of equal ids.
+
+    Attributes:
+        heads: the id of each run.
+        starts: where each run begins; None where every row is a run of its own.
+        length: rows of the column.
+    """
+
+    heads: Ids
+    starts: npt.NDArray[np.int64] | None
+    length: int
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """How many rows each run has."""
+        return np.ones(self.length, dtype=np.int64) if self.starts is None else np.diff(self.starts, append=self.length)
+
+    def spread(self, codes: Codes) -> Codes:
+        """Codes of the heads as codes of the rows."""
+        return codes if self.starts is None else np.repeat(codes, self.lengths)
+
+
+def _run_starts(values: Any) -> npt.NDArray[np.int64]:
+    if isinstance(values, np.ndarray):
+        changes = np.flatnonzero(values[1:] != values[:-1])
+    elif _is_coded(values):
+        return _run_starts(values.indices.to_numpy(zero_copy_only=False))
+    else:
+        changes = np.flatnonzero(pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False))
+    changes += 1
+    return np.concatenate([np.zeros(min(len(values), 1), dtype=np.int64), changes])
 
 
 def same_kind(first: Ids, second: Ids, what: str) -> None:
@@ -165,14 +214,34 @@ def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]
     >>> vocabulary.tolist(), [c.tolist() for c in codes]
     ([10, 20, 30], [[2, 0], [1]])
     """
+    runs = [column.runs() for column in columns]
+    vocabulary, codes = encode_heads(runs, what)
+    return vocabulary, [run.spread(code) for run, code in zip(runs, codes, strict=True)]
+
+
+def encode_heads(runs: Sequence[Runs], what: str = "ids") -> tuple[Ids, list[Codes]]:
+    """One sorted vocabulary for all columns, and the codes of the heads of each."""
+    columns = [run.heads for run in runs]
     filled = [c for c in columns if len(c)]
     for other in filled[1:]:
         same_kind(filled[0], other, what)
     if not filled:
         return columns[0], [np.zeros(0, dtype=np.int32) for _ in columns]
+    if _same_and_sorted(columns):
+        return columns[0], [np.arange(len(columns[0]), dtype=np.int32) for _ in columns]
     if filled[0].is_integer:
         return _encode_integers([c.values if len(c) else np.zeros(0, dtype=np.int64) for c in columns])
     return _encode_strings([c.values if len(c) else pa.array([], pa.large_string()) for c in columns])
+
+
+def _same_and_sorted(columns: Sequence[Ids]) -> bool:
+    """Whether all have the same ids in ascending order, as tables that were sorted by user do."""
+    if any(len(c) != len(columns[0]) or not (c.is_integer or pa.types.is_large_string(c.values.type)) for c in columns):
+        return False
+    first, *others = (column.to_arrow() for column in columns)
+    # A few rows tell of most columns that they are not.
+    in_order = (bool(pc.all(pc.less(rows[:-1], rows[1:])).as_py()) for rows in (first[:PEEK], first))
+    return all(in_order) and all(other.equals(first) for other in others)
 
 
 def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -187,33 +256,7 @@ def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return ordered[first]
 
 
-def run_starts(column: npt.NDArray[Any]) -> npt.NDArray[np.int64] | None:
-    """Where each run of equal values begins, of a column that comes in ascending order; else None.
-
-    >>> run_starts(np.array([4, 4, 7])).tolist(), run_starts(np.array([7, 4, 4]))
-    ([0, 2], None)
-    """
-    beginning = column[:PEEK]
-    if not len(column) or bool((beginning[1:] < beginning[:-1]).any()):
-        return np.zeros(0, dtype=np.int64) if not len(column) else None
-    starts = np.flatnonzero(column[1:] != column[:-1])
-    starts += 1
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), starts])
-    heads = column[starts]
-    return starts if bool((heads[1:] > heads[:-1]).all()) else None
-
-
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
-    starts = [at for column in columns if (at := run_starts(column)) is not None]
-    if len(starts) < len(columns):
-        return _encode_unsorted(columns)
-    heads = [column[at] for column, at in zip(columns, starts, strict=True)]
-    vocabulary, codes = _encode_unsorted(heads)
-    lengths = [np.diff(at, append=len(column)) for column, at in zip(columns, starts, strict=True)]
-    return vocabulary, [np.repeat(code, length) for code, length in zip(codes, lengths, strict=True)]
-
-
-def _encode_unsorted(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
     filled = [c for c in columns if len(c)]
     low, high = _span_of(filled)
     if high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * sum(map(len, filled))):
@@ -249,14 +292,24 @@ def _present(columns: Iterable[npt.NDArray[np.int64]], low: int, high: int) -> n
 
 
 def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[Codes]]:
-    coded = [c if _is_coded(c) else c.dictionary_encode() for c in columns]
-    distinct = pc.unique(pa.concat_arrays([c.dictionary for c in coded]))
+    coded = [_coded(column) for column in columns]
+    distinct = pc.unique(pa.concat_arrays([piece.dictionary for pieces in coded for piece in pieces]))
     vocabulary = distinct.take(pc.sort_indices(distinct))
-    codes = []
-    for column in coded:
-        code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
-        codes.append(code_of.astype(np.int32)[column.indices.to_numpy(zero_copy_only=False)])
-    return Ids(vocabulary), codes
+    return Ids(vocabulary), [np.concatenate([_codes_in(vocabulary, piece) for piece in pieces]) for pieces in coded]
+
+
+def _coded(column: pa.LargeStringArray) -> list[pa.DictionaryArray]:
+    """The column in one or two coded pieces."""
+    if _is_coded(column):
+        return [column]
+    half = len(column) // 2
+    pieces = [column[:half], column[half:]] if len(column) > ROWS_FOR_THREADS else [column]
+    return side_by_side([piece.dictionary_encode for piece in pieces], len(column))
+
+
+def _codes_in(vocabulary: pa.LargeStringArray, column: pa.DictionaryArray) -> Codes:
+    code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
+    return code_of.astype(np.int32)[column.indices.to_numpy(zero_copy_only=False)]
 
 
 def _is_coded(array: pa.Array) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from bridgeval.data.ids import Ids
 from bridgeval.data.rows import Rows
 
 Positions = npt.NDArray[np.int64]
+
+KEYS_APART = 8
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,21 @@ class PairTable:
         wanted = items.astype(np.int64)
         if self.by_user:
             wanted = wanted + users * self.size
-        if not len(self.keys):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        at = np.searchsorted(self.keys, wanted)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        likely = np.flatnonzero(self._filter[wanted & (len(self._filter) - 1)])
+        keys = wanted[likely]
+        at = np.searchsorted(self.keys, keys)
         at[at == len(self.keys)] = 0
-        return np.where(self.keys[at] == wanted, self.rows[at], -1)
+        known = self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=bool)
+        found[likely[known]] = self.rows[at[known]]
+        return found
+
+    @cached_property
+    def _filter(self) -> npt.NDArray[np.bool_]:
+        """`[2 ** b]`: whether a key ends in these b bits. Few pairs are in the table; most are told by this alone."""
+        ends = np.zeros(1 << (len(self.keys) * KEYS_APART).bit_length(), dtype=bool)
+        ends[self.keys & (len(ends) - 1)] = True
+        return ends
 
     def values(self, column: npt.NDArray[Any], users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """`[m]`: a column of the table beside pairs; NaN where there is no such pair."""

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
+from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.state import Moments, State
@@ -124,11 +125,12 @@ class Pairs:
 class Joined(Block[Pairs]):
     """Predictions beside what they predict."""
 
-    metric: RowMetric
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Pairs:
-        truth = blocks[Relevant(self.metric.relevance)]
-        rows, predicted, at = blocks.batch.shown.predictions(self.metric.ranking, truth)
+        truth = blocks[Relevant(self.relevance)]
+        rows, predicted, at = blocks.batch.shown.predictions(self.ranking, truth)
         found = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
         found.index_add_(0, rows, torch.ones_like(rows))
         return Pairs(
@@ -136,7 +138,7 @@ class Joined(Block[Pairs]):
             predicted.double(),
             truth.gains[rows, at].double(),
             truth.valid.sum(1) - found,
-            blocks.batch.shown.candidates(self.metric.ranking) - found,
+            blocks.batch.shown.candidates(self.ranking) - found,
         )
 
 
@@ -164,7 +166,7 @@ class RowMetric(UserMetric):
         return mean
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[Joined(self)]
+        pairs = blocks[Joined(self.ranking, self.relevance)]
         total = torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
         count = torch.zeros_like(total)
         values = self.rows(pairs.predicted, pairs.actual).double()
@@ -178,7 +180,7 @@ class RowMetric(UserMetric):
     def update(self, blocks: Blocks) -> State:
         if not self._over_pairs:
             return super().update(blocks)
-        pairs = blocks[Joined(self)]
+        pairs = blocks[Joined(self.ranking, self.relevance)]
         counted = blocks[Counted(self.users, self.ranking, self.relevance)]
         values = self.rows(pairs.predicted, pairs.actual)[counted[pairs.rows]]
         unpredicted, unasked = int(pairs.unpredicted[counted].sum()), int(pairs.unasked.sum())

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking, repeats
-from bridgeval.engine.blocks import Block, Blocks, ItemValues, Ranked, ShownColumn, ShownCount, Users, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.state import ItemSums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
+from bridgeval.metrics.labels import NO_LABEL, ItemLabels
 
 
 @dataclass(frozen=True)
@@ -281,11 +282,15 @@ class SurprisalSums(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
+        shown = blocks[Ranked(self.ranking)]
+        weights = blocks.lookup.once(SurprisalSums, lambda: self._weights(blocks))
+        return by_item(weights, shown.items).masked_fill_(~shown.valid, 0).cumsum_(1)
+
+    def _weights(self, blocks: Blocks) -> Tensor:
+        """`[V + 1]`: of each item."""
         everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
-        holders = blocks[ItemValues("popularity", self.ranking)]
-        weights = torch.log2(everyone / holders) / torch.log2(everyone)
-        weights = torch.where(holders > 0, weights, 1.0)
-        return weights.masked_fill(~blocks[Ranked(self.ranking)].valid, 0).cumsum(1)
+        holders = blocks.lookup.items("popularity")
+        return torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
 
 
 @dataclass(frozen=True)
@@ -299,31 +304,14 @@ class CategoryCounts(Block[Tensor]):
         codes = self._codes(blocks)
         users, depth, labels = codes.shape
         flat = codes.view(users, depth * labels)
-        new = (flat != NO_CATEGORY) & ~repeats(flat, NO_CATEGORY)
+        new = (flat != NO_LABEL) & ~repeats(flat, NO_LABEL)
         return new.view(users, depth, labels).sum(2).cumsum(1)
 
     def _codes(self, blocks: Blocks) -> Tensor:
-        """`[B, D, L]` categories of each place, NO_CATEGORY where an item has fewer than L."""
+        """`[B, D, L]` categories of each place, NO_LABEL where an item has fewer than L."""
         shown = blocks[Ranked(self.ranking)]
         if self.of == "items":
             labels = blocks[ItemLabels()]
             return labels[shown.items.long()]
         codes = blocks[ShownColumn("category", self.ranking)].long()
-        return codes.masked_fill(~shown.valid, NO_CATEGORY)[:, :, None]
-
-
-NO_CATEGORY = -1
-
-
-@dataclass(frozen=True)
-class ItemLabels(Block[Tensor]):
-    """The features of each item of the vocabulary as a list of codes: `[V + 1, L]` int64, L the most an item has."""
-
-    def make(self, blocks: Blocks) -> Tensor:
-        has = blocks.lookup.items("features") != 0
-        longest = max(int(has.sum(1).max()), 1)
-        items, codes = torch.nonzero(has, as_tuple=True)
-        place = has.cumsum(1)[items, codes] - 1
-        labels = torch.full((len(has), longest), NO_CATEGORY, dtype=torch.int64, device=blocks.device)
-        labels[items, place] = codes
-        return labels
+        return codes.masked_fill(~shown.valid, NO_LABEL)[:, :, None]

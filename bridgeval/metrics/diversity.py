@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,11 +12,12 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
+from bridgeval.engine.blocks import Block, Blocks, Relevant
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
+from bridgeval.metrics.labels import labelled
 from bridgeval.metrics.totals import Among, CellCounts, among_needs, cells_of, item_counts, population
 
 
@@ -133,13 +135,10 @@ class FirstPlaces(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        features = blocks.lookup.items("features")
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        items = blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of]
-        never = torch.iinfo(torch.int64).max
-        at = torch.where(by_item(features, items) > 0, hits.place_of[:, None], never)
-        first = torch.full((len(blocks), features.shape[1]), never, device=blocks.device)
-        return first.scatter_reduce_(0, hits.rows[:, None].expand_as(at), at, "amin")
+        found = labelled(blocks, hits.rows, blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of])
+        first = torch.full((math.prod(found.shape),), torch.iinfo(torch.int64).max, device=blocks.device)
+        return first.scatter_reduce_(0, found.cells, hits.place_of[found.of], "amin").view(found.shape)
 
 
 @dataclass(frozen=True)
@@ -149,9 +148,8 @@ class RelevantTopics(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        features = blocks.lookup.items("features")
         relevant = blocks[Relevant(self.relevance)]
         rows, columns = torch.nonzero(relevant.valid, as_tuple=True)
-        has = (by_item(features, relevant.items[rows, columns]) > 0).to(torch.int64)
-        total = torch.zeros((len(blocks), features.shape[1]), dtype=torch.int64, device=blocks.device)
-        return (total.index_add_(0, rows, has) > 0).sum(1)
+        there = labelled(blocks, rows, relevant.items[rows, columns])
+        is_there = torch.zeros(math.prod(there.shape), dtype=torch.bool, device=blocks.device)
+        return is_there.index_fill_(0, there.cells, True).view(there.shape).sum(1)

@@ -30,7 +30,7 @@ class RatingError(RowMetric):
         values = super().values(blocks)
         if self.unscored == "left_out":
             return values
-        pairs = blocks[Joined(self)]
+        pairs = blocks[Joined(self.ranking, self.relevance)]
         relevant = torch.bincount(pairs.rows[pairs.predicted == float("-inf")], minlength=len(blocks))
         return values.masked_fill(blocks.batch.shown.masked > relevant, torch.nan)
 
