@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,13 @@ import torch
 
 from bridgeval import plugins, spec
 from bridgeval.data.datasets import bytes_of
-from bridgeval.data.labels import labels_of
+from bridgeval.data.labels import Labels, labels_of
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merged_over_ranks
 from bridgeval.engine.item_slices import ByItems
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.state import State
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
@@ -127,11 +128,15 @@ def evaluate(
     if group is not None:
         states = merged_over_ranks(plan, states, group)
     report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
-    if not labels:
-        return report
+    return _with_slices(report, labels, dict(zip(plan.metrics, states, strict=True)), slicing)
+
+
+def _with_slices(
+    report: Report, labels: tuple[Labels, ...], states: Mapping[Metric, State], slicing: Sequence[ByItems]
+) -> Report:
     names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
-    items = [slicing[0].slices(states[-1], names)] if slicing else [()]  # the last metric of the plan
-    return replace(report, by=labels, item_slices=items[0])
+    items = tuple(one for by_items in slicing for one in by_items.slices(states[by_items], names))
+    return replace(report, by=labels, item_slices=items)
 
 
 def _device(device: str | torch.device) -> torch.device:
