@@ -197,6 +197,8 @@ def _worst(row: SliceMean) -> str:
 def _moved(rows: Sequence[SliceChange]) -> str:
     total, rest = math.fsum(row.contribution for row in rows), [row for row in rows if row.slice == TOGETHER]
     first = next(row for row in rows if row.slice != TOGETHER)
+    if all(row.contribution == 0 for row in rows):
+        return f"{first.system} against {first.baseline}: {first.metric} did not move in any slice of {first.kind}."
     what = "users" if first.side == "user" else "relevant items"
     together = math.fsum(row.contribution for row in rest)
     said = f"; {together:+.4f} belongs to no single slice" if abs(together) > NOISE else ""
