@@ -28,6 +28,8 @@ AXES = {
     "above": "from which gain on an item is relevant",
     "over": "how users' values become one number",
     "confidence": "the confidence of the interval",
+    "lone": "the interval of a single user's value",
+    "repeated": "whether a repeated item is found again",
     "count": "whether hits are counted or only noticed",
     "average": "whether pairs or users are averaged over",
     "weight": "how users are weighted",

@@ -267,6 +267,9 @@ class Batch:
             raise NeedError("what each user has in the history is not known", hint="give history=")
         return Rectangle(self.slates.history, self.start, self.stop, len(self.slates.items), self.device)
 
+    def has_user_column(self, name: str) -> bool:
+        return name in self.slates.user_columns
+
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""
         return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)

@@ -117,7 +117,7 @@ class Inputs:
             shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
         for name, column, ranks in self.ranked_baselines(slates.users, needs):
             shown = shown.with_columns(**{column: _values(slates, shown, ranks, "rank")})
-            columns[f"in_baseline {name}".strip()] = _member(slates.users, _users(ranks))
+            columns[f"in_baseline {name}".strip()] = _member(slates.users, ranks.named)
         if needs.reads("baseline_rank") and self.baseline is not None:
             columns["baseline_count"] = _distinct_items(slates, self.baseline)
         if "all users" in needs.users:
@@ -136,15 +136,18 @@ class Inputs:
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
         if "users of the history" in needs.users and self.history is not None:
-            extra["history"] = _users(self.history)
+            extra["history"] = self.history.named
         if "users of the baseline" in needs.users and self.baseline is not None:
-            extra["baseline"] = _users(self.baseline)
+            extra["baseline"] = self.baseline.named
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
         if "all users" in needs.users and self.users is not None:
             extra["known"] = self.users
         elif "all users" in needs.users and self.history is not None:
-            extra["known"] = _users(self.history)
+            extra["known"] = self.history.named
+        for name, rows in (("listed", self.recommendations), ("judged", self.relevance)):
+            if f"users {name}" in needs.optional and rows.empty is not None:
+                extra[name] = rows.empty
         return extra
 
 
@@ -173,10 +176,6 @@ def _by_name(baseline: Any) -> Mapping[str, Any]:
     """Several baselines by name; none where it is a single one."""
     several = isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values()))
     return baseline if several else {}
-
-
-def _users(rows: Rows) -> Ids:
-    return encode([rows.owners])[0]
 
 
 def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:

@@ -37,7 +37,8 @@ class Needs:
         context: `catalogue`, `item popularity`, `item groups`, `item features`, `user groups`.
         users: who may count besides users who were shown something or have something relevant:
             `users of the history`, `users of the baseline`, `users given`.
-        optional: pair columns that are read when they can be had.
+        optional: what is read when it can be had: pair columns; `users listed` and `users judged`, users whom the
+            recommendations or the relevance name with an empty list.
         lists: other lists of each user: `history lists`, what the user has in the history.
         cutoff: the last place that a cutoff asks for, however deep other metrics read.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.data.columns import Role, columns_for
-from bridgeval.data.ids import Ids
+from bridgeval.data.ids import Ids, encode
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
@@ -28,12 +28,14 @@ class Rows:
         items: `[n]`.
         columns: named numbers `[n]`: `score`, `gain`, `rank`.
         ranked: whether the order of a user's rows is the ranking (lists without scores).
+        empty: users whom a mapping names with an empty list; None where there is none.
     """
 
     users: Ids | None
     items: Ids
     columns: Mapping[str, Floats] = field(default_factory=dict)
     ranked: bool = False
+    empty: Ids | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -44,6 +46,11 @@ class Rows:
         if self.users is None:
             raise MissingColumnError("these rows have no user", hint="give a column with the user id")
         return self.users
+
+    @property
+    def named(self) -> Ids:
+        """The users, each once, sorted: those of the rows and those with an empty list."""
+        return encode([self.owners] if self.empty is None else [self.owners, self.empty])[0]
 
 
 def is_frame(value: object) -> bool:
@@ -178,12 +185,14 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
     lists = [_as_list(entry, user, role) for user, entry in value.items()]
     lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
     flat = list(chain.from_iterable(lists))
-    users = _ids_of_keys(value, role).take(np.repeat(np.arange(len(lists)), lengths))
+    keys = _ids_of_keys(value, role)
+    users = keys.take(np.repeat(np.arange(len(lists)), lengths))
+    empty = None if lengths.all() else keys.take(np.flatnonzero(lengths == 0))
     shown = role in ("recommendations", "baseline")
     number = "score" if shown or role == "prev_scores" else "gain"
     if flat and isinstance(flat[0], tuple):
         items, numbers = _split_pairs(flat, role)
-        return Rows(users, items, {number: numbers})
+        return Rows(users, items, {number: numbers}, empty=empty)
     items = Ids.of(flat, f"item id in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
     if role == "prev_scores" and flat:
         raise InputError(
@@ -191,7 +200,7 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
             f"items alone, such as {flat[0]!r}",
             "give {user: {item: score}}, {item: score}, or a frame with a column 'score'",
         )
-    return Rows(users, items, {"score": np.zeros(0)} if role == "prev_scores" else {}, ranked=shown)
+    return Rows(users, items, {"score": np.zeros(0)} if role == "prev_scores" else {}, shown, empty)
 
 
 def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:

@@ -17,8 +17,8 @@ from bridgeval.errors import BadValueError, InputError, MissingColumnError
 
 
 def popularity_of(history: Rows) -> tuple[Table, int, int]:
-    """How many users of the history have each item; then how many users and distinct pairs it has."""
-    users, (user_codes,) = encode([history.owners])
+    """How many users of the history have each item; then how many users it names and distinct pairs it has."""
+    users, (user_codes, *_) = encode([history.owners] if history.empty is None else [history.owners, history.empty])
     items, (item_codes,) = encode([history.items])
     pairs = distinct(user_codes.astype(np.int64) * max(len(items), 1) + item_codes)
     counts = np.bincount(pairs % max(len(items), 1), minlength=len(items))

@@ -26,7 +26,9 @@ from bridgeval.data.standings import Standings
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
-Users = Literal["relevant", "shown", "both", "any", "truth", "history", "baseline", "given", "known"]
+Users = Literal[
+    "relevant", "shown", "both", "any", "truth", "history", "baseline", "given", "known", "listed", "judged"
+]
 
 
 class Block(Generic[T]):
@@ -309,7 +311,8 @@ class Counted(Block[Tensor]):
 
     `users` is "relevant" (at least one relevant item), "shown" (at least one item shown), "both", "any" (every user
     that either side names), "truth" (at least one row of relevance, whatever its gain), "history", "baseline" (users
-    these name), "given" (users the caller lists), or "known" (all there are: the given, else those of the history).
+    these name), "given" (users the caller lists), "known" (all there are: the given, else those of the history),
+    "listed" or "judged" (users whom the recommendations, or the relevance, name, though it be with an empty list).
     """
 
     users: Users = "relevant"
@@ -319,6 +322,11 @@ class Counted(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         if self.users in ("history", "baseline", "given", "known"):
             return blocks.batch.user_column(f"in_{self.users}")
+        if self.users in ("listed", "judged"):
+            side = blocks.batch.shown if self.users == "listed" else blocks.batch.relevant
+            has_rows = side.lengths > 0
+            empty = f"in_{self.users}"
+            return has_rows | blocks.batch.user_column(empty) if blocks.batch.has_user_column(empty) else has_rows
         everyone = torch.ones(len(blocks), dtype=torch.bool, device=blocks.device)
         if self.users in ("relevant", "both"):
             everyone &= blocks[RelevantCount(self.relevance)] > 0

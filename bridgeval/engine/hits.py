@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
+
+Repeated = Literal["once", "each"]
 
 
 @dataclass(frozen=True)
@@ -98,12 +101,18 @@ class HitPlaces(Block[HitList]):
 
 @dataclass(frozen=True)
 class HitCount(Block[Tensor]):
-    """Distinct hits in the first k places: `[B]` int64."""
+    """Hits in the first k places: `[B]` int64.
+
+    Attributes:
+        repeated: whether an item that stands in several places, where duplicates are kept, is found "once" or "each"
+            time.
+    """
 
     k: int
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    repeated: Repeated = "once"
 
     def make(self, blocks: Blocks) -> Tensor:
-        new = blocks[Ranked(self.ranking)].repeated
+        new = self.repeated == "once" and blocks[Ranked(self.ranking)].repeated
         return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)

@@ -21,7 +21,7 @@ from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
 from bridgeval.engine.state import State, Tally
-from bridgeval.engine.summary import Over, Result
+from bridgeval.engine.summary import Lone, Over, Result
 from bridgeval.errors import BadParameterError
 
 POPULATION_NEEDS = {
@@ -103,7 +103,7 @@ class PolicyMetric(Metric):
 
     Attributes:
         users: who counts, see `Counted`: "relevant" (users with a relevant item), "shown", "both", "any", "truth",
-            "history", "baseline", "given", "known".
+            "history", "baseline", "given", "known", "listed", "judged".
         order, ties, duplicates, masked, cut: the ranking policy, see `Ranking`.
         above: gains above this are relevant; None takes every row of the truth.
         truth_duplicates: what a repeated relevant item counts, see `Relevance`.
@@ -133,7 +133,12 @@ class PolicyMetric(Metric):
 
     def needs(self) -> Needs:
         needed = POPULATION_NEEDS.get(self.users)
-        return Needs(depth=None, users=frozenset({needed} if needed else ()))
+        named = f"users {self.users}" if self.users in ("listed", "judged") else None
+        return Needs(
+            depth=None,
+            users=frozenset({needed} if needed else ()),
+            optional=frozenset({named} if named else ()),
+        )
 
     def counted(self, blocks: Blocks) -> Tensor:
         """`[B]` bool: who counts."""
@@ -170,10 +175,12 @@ class UserMetric(PolicyMetric):
     Attributes:
         over: the summary: "mean", "median", "lower_median", "max", "half_width" (of the mean's interval), "per_user".
         confidence: of "half_width".
+        lone: the half width where one user has a value: "undefined", or "zero".
     """
 
     over: Over = field(default="mean", kw_only=True)
     confidence: float = field(default=0.95, kw_only=True)
+    lone: Lone = field(default="undefined", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,14 +205,14 @@ class UserMetric(PolicyMetric):
         return summary.state_of(self.over, users, values)
 
     def compute(self, state: Any) -> Result:
-        return summary.result_of(self.over, state, self.confidence)
+        return summary.result_of(self.over, state, self.confidence, self.lone)
 
     def per_user(self) -> Self:
         return replace(self, over="per_user")
 
     def _unsummarised(self) -> Self:
-        plain = self.over == "mean" and self.confidence == 0.95
-        return self if plain else replace(self, over="mean", confidence=0.95)
+        plain = (self.over, self.confidence, self.lone) == ("mean", 0.95, "undefined")
+        return self if plain else replace(self, over="mean", confidence=0.95, lone="undefined")
 
 
 @dataclass(frozen=True)

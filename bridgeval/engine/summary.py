@@ -11,6 +11,7 @@ from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Collected, Floats, Moments, UserTable
 
 Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
+Lone = Literal["undefined", "zero"]
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,13 @@ def state_of(over: Over, users: Ids, values: Floats) -> Moments | Collected:
     return Collected(((users, values),)) if len(values) else Collected()
 
 
-def result_of(over: Over, state: Any, confidence: float = 0.95) -> Result:
-    """The result of all."""
+def result_of(over: Over, state: Any, confidence: float = 0.95, lone: Lone = "undefined") -> Result:
+    """The result of all; `lone` is the half width of a single value, which has no spread."""
     if over in ("mean", "half_width"):
         mean = state.mean if state.count else math.nan
         spread = half_width(state.deviation, state.count, confidence) if state.count else math.nan
+        if lone == "zero" and state.count == 1:
+            spread = 0.0
         value = mean if over == "mean" else spread
         deviation = state.deviation if over == "mean" else None
         return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)

@@ -15,7 +15,7 @@ from torch import Tensor
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount, at_cutoff
-from bridgeval.engine.hits import HitCount, HitPlaces
+from bridgeval.engine.hits import HitCount, HitPlaces, Repeated
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.gains import Discount, DiscountedGains, Gain, GradedHits, IdealGains, discounts
@@ -30,6 +30,7 @@ class Precision(TopKMetric):
 
     Attributes:
         divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), as R-precision does.
+        repeated: an item that is shown several times, where duplicates are kept, is found "once", or "each" time.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "Precision@4")["Precision@4"]
@@ -40,9 +41,10 @@ class Precision(TopKMetric):
     family = "accuracy"
 
     divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
+    repeated: Repeated = field(default="once", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance)].double()
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)].double()
         if self.divide_by == "k":
             return hits / self.k
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
@@ -55,6 +57,8 @@ class Recall(TopKMetric):
 
     Attributes:
         divide_by: "relevant", all P (Manning, Raghavan and Schütze 2008, 8.3); "reachable", min(k, P).
+        repeated: an item that is shown, or relevant, several times, where duplicates are kept, counts "once", or
+            "each" time.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "Recall@2")["Recall@2"]
@@ -65,10 +69,11 @@ class Recall(TopKMetric):
     family = "accuracy"
 
     divide_by: Literal["relevant", "reachable"] = field(default="relevant", kw_only=True)
+    repeated: Repeated = field(default="once", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance)].double()
-        relevant = blocks[DistinctRelevantCount(self.relevance)]
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)].double()
+        relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
         if self.divide_by == "reachable":
             relevant = relevant.clamp(max=self.k)
         return hits / relevant.clamp(min=1)

@@ -15,6 +15,7 @@ from torch import Tensor
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking, repeats
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users, at_cutoff, by_item
+from bridgeval.engine.hits import Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.state import ItemSums
 from bridgeval.engine.summary import Result
@@ -64,6 +65,7 @@ class Novelty(TopKMetric):
     Attributes:
         divide_by: "shown", n; or "k".
         empty: what users who were shown nothing get: "undefined", or "one", nothing old was shown to them.
+        repeated: an old item that is shown several times, where duplicates are kept, is old "once", or "each" time.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "Novelty@2", history={1: ["a"]})["Novelty@2"]
@@ -76,12 +78,13 @@ class Novelty(TopKMetric):
     users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
     empty: Literal["undefined", "one"] = field(default="undefined", kw_only=True)
+    repeated: Repeated = field(default="once", kw_only=True)
 
     def needs(self) -> Needs:
         return super().needs() | Needs(pairs=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        old = at_cutoff(blocks[SeenCounts(self.ranking)], self.k).double()
+        old = at_cutoff(blocks[SeenCounts(self.ranking, self.repeated)], self.k).double()
         shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
         value = (shown - old) / _places(blocks, self.ranking, self.k, self.divide_by)
         return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
@@ -266,13 +269,15 @@ class FirstShown(Block[Tensor]):
 
 @dataclass(frozen=True)
 class SeenCounts(Block[Tensor]):
-    """Different items of the history in the first 1, 2, ... places: `[B, D]` int64."""
+    """Items of the history in the first 1, 2, ... places: `[B, D]` int64; a repeated one "once" or "each" time."""
 
     ranking: Ranking = Ranking()
+    repeated: Repeated = "once"
 
     def make(self, blocks: Blocks) -> Tensor:
         seen = blocks[ShownColumn("seen", self.ranking)]
-        return (seen & blocks[FirstShown(self.ranking)]).cumsum(1)
+        once = self.repeated == "once"
+        return (seen & (blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid)).cumsum(1)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ SHARED = {
         "history": "users of the history count",
         "baseline": "users of the baseline count",
         "given": "the users given count",
+        "listed": "users whom the recommendations name count, with an empty list too",
+        "judged": "users whom the relevance names count, with an empty list too",
     },
     "order": {
         "score": "lists are ordered by score, highest first; lists without scores keep their order",
@@ -52,7 +54,7 @@ SHARED = {
     },
 }
 ALWAYS = ("users", "ties", "above")
-HIDDEN = ("label", "k", "confidence")
+HIDDEN = ("label", "k", "confidence", "lone")
 
 
 @dataclass(frozen=True)

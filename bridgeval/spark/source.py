@@ -16,9 +16,10 @@ from bridgeval.data.context import Context
 from bridgeval.data.files import opened
 from bridgeval.data.inputs import ANSWERS, Inputs
 from bridgeval.data.needs import Needs
-from bridgeval.data.rows import Rows, is_spark_frame, rows_of
+from bridgeval.data.rows import Rows, is_frame, is_spark_frame, rows_of
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
+from bridgeval.errors import InputError
 from bridgeval.spark.context import with_history
 from bridgeval.spark.faults import check_executors, in_own_words, mapped, telling
 from bridgeval.spark.frames import Tagged, tagged, tagged_users, united
@@ -63,6 +64,7 @@ class SparkSource:
         positions = None if is_spark_frame(catalogue) else catalogue
         rows = {"recommendations": recommendations, "relevance": relevance}
         rows |= {role: given.pop(role, None) for role in ("history", "baseline", "prev_scores")}
+        _refuse_several(rows["baseline"])
         frames = {
             role: tagged(value, role, columns, session, positions)  # type: ignore[arg-type]
             for role, value in rows.items()
@@ -135,6 +137,16 @@ class SparkSource:
             context = replace(context, given_users=given)
         history = self.frames.get("history")
         return context if history is None else with_history(context, history.frame, needs)
+
+
+def _refuse_several(baseline: Any) -> None:
+    """Raises for baselines by name, which only frames that are read here can be."""
+    if isinstance(baseline, Mapping) and any(is_frame(one) or is_spark_frame(one) for one in baseline.values()):
+        raise InputError(
+            "there can be one baseline inside Spark",
+            f"{len(baseline)} by name: {', '.join(map(repr, baseline))}",
+            "evaluate against one after the other, baseline=frame",
+        )
 
 
 def _results(task: Task, placed: DataFrame) -> DataFrame:

@@ -5,6 +5,7 @@
 runs every golden file below DIR (default: the copies in `tests/golden/data`) and prints for each toolkit how many
 values were compared, how many differ, how many were skipped because the toolkit itself recorded an error there, and
 how many are outside: numbers that nothing here is meant to reproduce. `--verbose` prints the reasons for those.
+Where the reader says which numbers of a file are results, one that was never compared differs too.
 Exit code 1 when anything differs, or is skipped for another reason, or nothing was found.
 """
 
@@ -21,10 +22,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tests.golden.marks import MarkedFloat, MarkedInt, marked, places
+
 DATA = Path(__file__).parent / "data"
 
 # Toolkit -> the module that reads its files. A module has `reads(document) -> bool`, for the JSON document of a file,
-# and `comparisons(path, document) -> Iterator[Comparison]`.
+# and `comparisons(path, document) -> Iterator[Comparison]`; it may have `is_output(place) -> bool`, which tells the
+# toolkit's results from its inputs by their keys: each of the results must then be compared.
 READERS = {
     "warprec": "tests.golden.warprec",
     "warprec-statistics": "tests.golden.warprec_stats",
@@ -73,6 +77,8 @@ class Comparison:
 
 def number(value: Any) -> float:
     """A number as the golden files write it: null is NaN, infinities and NaN may be text."""
+    if isinstance(value, MarkedFloat | MarkedInt):
+        return value
     return math.nan if value is None else float(value)
 
 
@@ -99,6 +105,18 @@ def golden_files(folder: Path) -> Iterator[tuple[str, ModuleType, Path, Any]]:
                 yield toolkit, module, path, document
 
 
+def checked(module: ModuleType, path: Path, document: Any) -> Iterator[Comparison]:
+    """The comparisons of a file, and one that differs for every result in it that they leave out."""
+    if hasattr(module, "is_output"):
+        document = marked(document, module.is_output)
+    unread = places(document)
+    for comparison in module.comparisons(path, document):
+        unread.discard(getattr(comparison.theirs, "place", ()))
+        yield comparison
+    for place in sorted(unread, key=str):
+        yield Comparison(f"{place} was never compared", skipped="not compared")
+
+
 def main(arguments: list[str]) -> int:
     verbose = "--verbose" in arguments
     folders = [argument for argument in arguments if argument != "--verbose"]
@@ -106,7 +124,7 @@ def main(arguments: list[str]) -> int:
     reasons: dict[str, Counter[str]] = {}
     for toolkit, module, path, document in golden_files(Path(folders[0]) if folders else DATA):
         tally, outside = tallies.setdefault(toolkit, Counter()), reasons.setdefault(toolkit, Counter())
-        for comparison in module.comparisons(path, document):
+        for comparison in checked(module, path, document):
             tally[comparison.kind] += 1
             if comparison.kind == "outside":
                 outside[comparison.outside] += 1

@@ -25,19 +25,38 @@ from bridgeval.toolkits.replay import experimental, older
 from bridgeval.toolkits.replay.engines import SPARK
 from bridgeval.toolkits.replay.tables import with_row
 from tests.golden.compare import Comparison, number
+from tests.golden.marks import Place
 
 FORMAT = "bridgeval-golden-replay"
 NCIS = "tests.golden.replay_ncis"
 COLUMNS = ["query_id", "item_id", "rating"]
 OLD_COLUMNS = ["user_idx", "item_idx", "relevance"]
+# The newer files give pandas' interval where Spark's is within this of it.
 SPARK_INTERVAL = 3e-7
 TORCH = 1e-5
 RECORDED = "recorded error"
+# Keys under which a file has what RePlay was given, or names of rows and columns; all other numbers are its results.
+INPUTS = {
+    *("format", "name", "tags", "source", "note", "columns", "index", "metrics", "metrics_in_order", "added_in_order"),
+    *("recs", "truth", "train", "base_recs", "base_recs_2", "categories", "ground_truth_users", "users"),
+    *("ks", "k", "alpha", "top_k", "item_count", "batches", "predictions", "ground_truth"),
+    *("prev", "prev_policy", "threshold", "activation"),
+}
 
 
 def reads(document: dict[str, Any]) -> bool:
     layout = str(document.get("format", ""))
     return _layout(layout) in LAYOUTS or (_is_ncis(layout) and importlib.util.find_spec(NCIS) is not None)
+
+
+def is_output(place: Place) -> bool:
+    """Of enriched rows (user, items, weights, truth) the weights; of results in order all but the users."""
+    if "enriched" in place:
+        return place[place.index("enriched") + 2] == 2
+    if "results_in_order" in place:
+        _, _, _, *of_user = place[place.index("results_in_order") + 1 :]
+        return not of_user or of_user[-1] == 1
+    return not INPUTS & set(place)
 
 
 def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
@@ -65,7 +84,10 @@ def values_by_engine(document: dict[str, Any]) -> Iterator[Comparison]:
     """`bridgeval-golden-replay/1`: every metric, mode, cutoff and user, on every engine."""
     expected = document["expected"]
     for engine in ("pandas", "polars", "dict", "spark"):
-        ours = _all_values(document, engine)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ours = _all_values(document, engine)
+        yield same(f"{engine} warnings", document["warnings"], sorted({one.category.__name__ for one in caught}))
         overrides = document.get("engine_overrides", {}).get(engine, {})
         errors = document.get("engine_errors", {}).get(engine, {})
         for metric, modes in expected.items():
@@ -75,7 +97,7 @@ def values_by_engine(document: dict[str, Any]) -> Iterator[Comparison]:
                 other = overrides.get(metric, {}).get(mode, {})
                 error = errors.get(metric, {}) if isinstance(errors, dict) else errors
                 error = error.get(mode) if isinstance(error, dict) else error
-                tolerance = SPARK_INTERVAL if mode == "ConfidenceInterval" and engine != "pandas" else 1e-9
+                tolerance = SPARK_INTERVAL if mode == "ConfidenceInterval" and engine == "spark" else 1e-9
                 for k, theirs in _by_cutoff(values).items():
                     failed = error.get(k) if isinstance(error, dict) else error
                     if failed is not None:
@@ -218,11 +240,13 @@ def _offline_table(document: dict[str, Any], engine: str) -> Iterator[Comparison
     for variant, pairs in section["results_in_order"].items():
         keys = [key for key, _ in pairs]
         is_single = any("_base_recommendations@" in key for key in keys)
-        ours = _with_categories(metrics, document, engine, single if is_single else named)
+        heads = {re.split("[_@]", key)[0] for key in keys}
+        asked = [metric for metric in metrics if f"{metric}{metric.mode.key}" in heads]
+        ours = _with_categories(asked, document, engine, single if is_single else named)
         other = overrides.get(variant, overrides)
-        yield same(f"{engine} {variant} keys", keys, [key for key in ours if key in set(keys)])
+        yield same(f"{engine} {variant} keys", keys, list(ours))
         for key, theirs in pairs:
-            tolerance = SPARK_INTERVAL if "ConfidenceInterval" in key and engine != "pandas" else 1e-9
+            tolerance = SPARK_INTERVAL if "ConfidenceInterval" in key and engine == "spark" else 1e-9
             yield from _value(f"{engine} {variant} {key}", other.get(key, theirs), ours[key], tolerance)
 
 
@@ -256,7 +280,7 @@ def _experiment_tables(document: dict[str, Any], engine: str) -> Iterator[Compar
     experiment = _SparkExperiment(metrics, *others) if engine == "spark" else replay.Experiment(metrics, *others)
     for name, rows in section["added_in_order"]:
         experiment.add_result(name, _frame(document[rows], COLUMNS, kind))
-    tolerance = 1e-9 if engine == "pandas" else SPARK_INTERVAL
+    tolerance = SPARK_INTERVAL if engine == "spark" else 1e-9
     yield from _results_and_changes(f"{engine} experiment", section, experiment, tolerance)
 
 
@@ -350,7 +374,7 @@ def old_calls(document: dict[str, Any]) -> Iterator[Comparison]:
             yield Comparison(f"{where} in Experiment@{k}", _at(entry["mean"], k), row[column])
             yield Comparison(f"{where} median@{k}", _at(entry["median"], k), row[f"{column}_median"])
             width = row[f"{column}_{alpha}_conf_interval"]
-            yield Comparison(f"{where} interval@{k}", _at(entry["conf_interval"], k), width, SPARK_INTERVAL)
+            yield Comparison(f"{where} interval@{k}", _at(entry["conf_interval"], k), width)
         if "per_user" in entry:
             per_user = older.results(metric, older.Call(recs, truth, ks, max(ks), users), ["per_user"])
             for k in ks:
@@ -392,7 +416,7 @@ def old_tables(document: dict[str, Any]) -> Iterator[Comparison]:
             experiment.add_result(
                 name, _old_frame(document[rows]), None if users is None else _users_frame(document[users])
             )
-        yield from _results_and_changes(variant, section, experiment, SPARK_INTERVAL)
+        yield from _results_and_changes(variant, section, experiment)
 
 
 OF_RECOMMENDATIONS = {"Surprisal": "train", "Coverage": "train", "Unexpectedness": "base_recs"}

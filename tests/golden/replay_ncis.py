@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,13 @@ import pyarrow as pa
 
 import bridgeval
 from bridgeval.errors import DuplicateRowsWarning
+from bridgeval.toolkits.replay import experimental
 from bridgeval.toolkits.replay.ncis import NCIS_METRICS, NCISMetric
 from tests.golden.compare import Comparison, number
 
 FORMATS = ("bridgeval-golden-replay-ncis/1", "bridgeval-golden-replay-ncis-edges/1")
 PAIRS = ("user_idx", "item_idx", "relevance")
-# RePlay rounds the standard deviation of an interval to float32.
+# RePlay rounds the standard deviation of an interval to float32, and so does our Experiment; `evaluate` does not.
 TOLERANCES = {"conf_interval": 3e-7}
 SUMMARIES = {"mean": "mean", "median": "lower_median", "conf_interval": "half_width", "per_user": "per_user"}
 
@@ -44,6 +44,8 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
                 yield Comparison(where, skipped="recorded error")
             else:
                 yield from _values(where, case, data, document["alpha"])
+                if "label" in case or isinstance(case["k"], list):
+                    yield from _experiment(where, case, data, document["alpha"])
 
 
 def table(rows: list[list[Any]]) -> pa.Table:
@@ -89,9 +91,21 @@ def _values(where: str, case: dict[str, Any], data: dict[str, Any], alpha: float
                 yield Comparison(f"{where}: user {user}@{k}", number(value), ours.get(user))
             continue
         theirs = number(expected[str(k)] if several else expected)
-        # An interval of one user is 0 in RePlay and undefined here.
-        ours = 0.0 if summary == "conf_interval" and result.users == 1 and math.isnan(result.value) else result.value
-        yield Comparison(f"{where}: {summary}@{k}", theirs, ours, TOLERANCES.get(summary, 1e-9))
+        yield Comparison(f"{where}: {summary}@{k}", theirs, result.value, TOLERANCES.get(summary, 1e-9))
+
+
+def _experiment(where: str, case: dict[str, Any], data: dict[str, Any], alpha: float) -> Iterator[Comparison]:
+    """The same by the drop-in classes."""
+    cutoffs = case["k"] if isinstance(case["k"], list) else [case["k"]]
+    metric = experimental.NCISPrecision(table(data["prev"]), case["threshold"], case["activation"])
+    experiment = experimental.Experiment(table(data["truth"]), {metric: cutoffs}, True, alpha)
+    experiment.add_result("it", table(data["recs"]), data["users"])
+    suffixes = {"mean": "", "median": "_median", "conf_interval": f"_{alpha}_conf_interval"}
+    for summary, suffix in suffixes.items():
+        for k in cutoffs:
+            theirs = number(case[summary][str(k)] if isinstance(case["k"], list) else case[summary])
+            ours = experiment.results.loc["it", f"NCISPrecision@{k}{suffix}"]
+            yield Comparison(f"{where}: {summary}@{k} in Experiment", theirs, ours)
 
 
 def _lists(where: str, case: dict[str, Any], data: dict[str, Any]) -> Iterator[Comparison]:
@@ -104,6 +118,10 @@ def _lists(where: str, case: dict[str, Any], data: dict[str, Any]) -> Iterator[C
     for user, pred, weights, truth in case["enriched"]:
         own = ours[user]
         yield Comparison(f"{where}: items of {user}", 1.0, float(own.pred == pred))
-        yield Comparison(f"{where}: truth of {user}", 1.0, float(set(own.ground_truth) == set(truth or [])))
+        if truth is None:
+            # What RePlay then fails on; here the list is empty.
+            yield Comparison(f"{where}: truth of {user}", skipped="recorded error")
+        else:
+            yield Comparison(f"{where}: truth of {user}", 1.0, float(set(own.ground_truth) == set(truth)))
         for theirs, weight in zip(weights, own.weight, strict=True):
             yield Comparison(f"{where}: weight of {user}", number(theirs), weight)

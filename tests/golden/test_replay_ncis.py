@@ -18,10 +18,15 @@ def test_users_given_without_truth_score_0_where_replay_fails():
     recs, truth, prev = (replay_ncis.table(case[name]) for name in ("recs", "truth", "prev"))
 
     metric = NCISPrecision(prev, case["threshold"], case["activation"])
+    lists = metric._get_enriched_recommendations(recs, truth, case["k"], case["ground_truth_users"])
     value = metric(recs, truth, case["k"], case["ground_truth_users"])
 
     # User 1: weights 5, 1, 10, 10 with hits at places 2 and 3; users 3, 4 and 7 have no list or no truth.
     assert value == pytest.approx((1 + 10) / 26 / 4, abs=1e-12)
+    # RePlay has null for the truth of these two, and fails on it.
+    without_truth = [row[0] for row in case["enriched"] if row[3] is None]
+    assert without_truth == [4, 7]
+    assert lists.set_index("user_idx").loc[without_truth, "ground_truth"].tolist() == [[], []]
 
 
 def test_replays_overflow_is_not_ours():

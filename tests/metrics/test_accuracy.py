@@ -135,3 +135,21 @@ def test_f1_refuses_a_metric_without_users_values():
 
 def test_f1_is_zero_where_nothing_was_found():
     assert value("F1@2", {"u": ["x", "y"]}) == 0
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+@pytest.mark.parametrize(
+    ("name", "worked"),
+    [
+        ('Precision(duplicates="all")@3', 1 / 3),
+        ('Precision(duplicates="all", repeated="each")@3', 2 / 3),
+        ('Recall(duplicates="all", truth_duplicates="all")@3', 1 / 2),
+        # a at two places; relevant rows a, a and b
+        ('Recall(duplicates="all", truth_duplicates="all", repeated="each")@3', 2 / 3),
+        # a is had already, x is not
+        ('Novelty(duplicates="all")@3', 1 - 1 / 3),
+        ('Novelty(duplicates="all", repeated="each")@3', 1 - 2 / 3),
+    ],
+)
+def test_where_repeats_are_kept_they_are_found_once_or_each_time(name, worked):
+    assert value(name, {"u": ["a", "x", "a"]}, {"u": ["a", "a", "b"]}, history={"u": ["a"]}) == pytest.approx(worked)

@@ -1,6 +1,7 @@
 """Run by the interpreter of RePlay's environment: RePlay's own values of the data on standard input, as JSON.
 
-The request has kind, modes, metrics, ks, alpha, recs, truth, train and base; the answer maps each key of
+The request has kind, modes, metrics, ks, alpha, recs, truth, train and base, and users whom mappings name with an empty
+list where they have no rows; the answer maps each key of
 OfflineMetrics to a number or to [user, value] pairs.
 """
 
@@ -36,8 +37,8 @@ def session():
     return builder.config("spark.sql.shuffle.partitions", 1).getOrCreate()
 
 
-def lists(rows, scored):
-    made = {}
+def lists(rows, scored, empty):
+    made = {user: [] for user in empty}
     for user, item, score, *_ in rows:
         made.setdefault(user, []).append((item, score) if scored else item)
     return made
@@ -45,7 +46,8 @@ def lists(rows, scored):
 
 def data(request):
     if request["kind"] == "dict":
-        return [lists(request[name], name in ("recs", "base")) for name in ("recs", "truth", "train", "base")]
+        scored = ("recs", "base")
+        return [lists(request[name], name in scored, request["empty"]) for name in ("recs", "truth", "train", "base")]
     return [frame(request[name], request["kind"]) for name in ("recs", "truth", "train", "base")]
 
 

@@ -45,6 +45,7 @@ def world(seed: int, odd: bool, strings: bool) -> dict[str, Any]:
         "truth": rows(0, 55, 6),
         "train": rows(2, 58, 9),
         "base": rows(5, 62, 12),
+        "empty": ["u1", "u2", "u57", "u70"] if strings else [1, 2, 57, 70],
         "ks": [1, 3, 10, 20],
         "alpha": 0.9,
     }

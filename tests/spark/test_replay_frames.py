@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import bridgeval
+from bridgeval.errors import DuplicateRowsWarning, InputError
 from bridgeval.toolkits.replay import (
     MAP,
     NDCG,
@@ -155,3 +157,25 @@ def test_enriched_recommendations_stay_a_spark_frame(on_spark: Any) -> None:
     lists = get_enriched_recommendations(recs, truth, 2)
     assert lists.columns == ["user_idx", "pred", "ground_truth"]
     assert {row["user_idx"]: row["pred"] for row in lists.collect()} == {1: [6, 5], 2: []}
+
+
+def test_unexpectedness_against_spark_base_recommendations(on_spark: Any) -> None:
+    # User 1: of the first two (7, 8) the base shows 8 first: 1 - 1/2. User 2: repeated 5 is in both: 1 - 1/2.
+    # User 3 has no base list: 0. User 4 of the base alone does not count.
+    recs = [[1, 7, 0.9], [1, 8, 0.4], [1, 9, 0.1], [2, 5, 0.8], [2, 5, 0.7], [3, 8, 0.5]]
+    base = [[1, 8, 0.9], [1, 6, 0.5], [1, 7, 0.2], [2, 5, 0.6], [4, 1, 0.3]]
+    frames = on_spark(recs), on_spark(base)
+    expected = {1: 0.5, 2: 0.5, 3: 0.0}
+    with pytest.warns(MetricDuplicatesWarning, match="1 repeated"):
+        assert Unexpectedness(2, mode=PerUser())(*frames) == {"Unexpectedness-PerUser@2": expected}
+    name = "replay:Unexpectedness@2"
+    with pytest.warns(DuplicateRowsWarning, match="1 "):
+        report = bridgeval.evaluate(frames[0], on_spark([[1, 7, 1.0]]), name, baseline=frames[1])
+    assert report[name] == pytest.approx(1 / 3)
+    assert report.results[name].users == 3
+
+
+def test_several_baselines_inside_spark_are_refused(on_spark: Any) -> None:
+    recs = on_spark(WORLD["recs"])
+    with pytest.raises(InputError, match="one baseline inside Spark"):
+        bridgeval.evaluate(recs, recs, 'Unexpectedness(baseline="ALS")@2', baseline={"ALS": recs})

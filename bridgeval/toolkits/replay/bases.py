@@ -13,7 +13,7 @@ Either may define `_get_enriched_recommendations`, which gives a frame with the 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
 from bridgeval.data.inputs import Inputs
@@ -137,7 +137,7 @@ class Metric:
                 f"_get_metric_value_by_user{inspect.signature(self._get_metric_value_by_user)}",
                 "call it as metric(recommendations, ground_truth, k), or name the first parameter ks and return a list",
             )
-        policy = {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates, "users": engine.truth_users}
+        policy = {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates, "users": "judged"}
         return self._functions(self.topk, over, **policy)
 
     def _functions(self, ks: Sequence[int], over: Over, **policy: Any) -> list[EngineMetric]:
@@ -197,6 +197,5 @@ def inputs_of(
         rows(recommendations, "recommendations", columns, category),
         older.NO_ROWS if ground_truth is None else rows(ground_truth, "relevance", pairs),
         None if train is None else rows(train, "history", pairs),
-        users=older.users_of(list(ground_truth)) if isinstance(ground_truth, Mapping) else None,
         baselines={name: rows(frame, "baseline", columns) for name, frame in (base_recommendations or {}).items()},
     )

@@ -14,7 +14,6 @@ from bridgeval.data.columns import Role
 from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import Ties
 from bridgeval.data.rows import Rows, as_table, is_frame, numbers_of, rows_of
-from bridgeval.engine.blocks import Users
 from bridgeval.engine.summary import Over
 from bridgeval.errors import InputError, MissingColumnError, NoLoaderError
 
@@ -27,7 +26,6 @@ class Engine:
         name: the kind.
         ties: what decides between equal scores.
         coverage_ties: the same for Coverage.
-        truth_users: users of the truth, as the core calls them: those with a row, or those that a mapping names.
         truth_duplicates: whether repeated truth rows are counted.
         median: which median.
         lone_half_width: the half width of the interval of one value.
@@ -37,7 +35,6 @@ class Engine:
     name: str
     ties: Ties = "item_descending"
     coverage_ties: Ties = "item_descending"
-    truth_users: Users = "relevant"
     truth_duplicates: Literal["first", "all"] = "all"
     median: Over = "median"
     lone_half_width: float = math.nan
@@ -46,7 +43,7 @@ class Engine:
 
 PANDAS = Engine("pandas")
 POLARS = Engine("polars", coverage_ties="given", lone_half_width=0.0)
-DICT = Engine("dict", ties="given", coverage_ties="given", truth_users="given")
+DICT = Engine("dict", ties="given", coverage_ties="given")
 SPARK = Engine("spark", truth_duplicates="first", median="lower_median", lone_half_width=0.0, rounds_deviation=True)
 _BY_MODULE = {"pandas": PANDAS, "polars": POLARS, "pyspark": SPARK}
 

@@ -1,8 +1,8 @@
 """RePlay's names for native metrics: `replay:` for `replay.metrics`, `replay-experimental:` for the older generation.
 
 Both count the users of the truth (whatever its ratings), keep -inf scores as they are and know binary relevance alone.
-The newer one leaves repeated recommendations and truth rows in, so that NDCG and MAP may exceed 1; the older one cuts
-the list to k rows first and then removes repeats.
+The newer one counts users whom a mapping names with an empty list too, and leaves repeated recommendations and truth
+rows in, so that NDCG and MAP may exceed 1; the older one cuts the list to k rows first and then removes repeats.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from bridgeval.metrics import (
 from bridgeval.toolkits.replay.ncis import NCIS_METRICS
 
 _LISTS: dict[str, Any] = {"duplicates": "all", "masked": "keep"}
-_QUALITY: dict[str, Any] = {**_LISTS, "above": None, "truth_duplicates": "all"}
+_LISTED: dict[str, Any] = {**_LISTS, "users": "listed"}
+_QUALITY: dict[str, Any] = {**_LISTS, "users": "judged", "above": None, "truth_duplicates": "all"}
 
 REPLAY = Convention(
     "replay",
@@ -41,9 +42,9 @@ REPLAY = Convention(
         "MRR": entry(MRR, **_QUALITY),
         "NDCG": entry(nDCG, gain="binary", **_QUALITY),
         "Novelty": entry(Novelty, users="history", empty="one", **_LISTS),
-        "Surprisal": entry(Surprisal, divide_by="k", **_LISTS),
-        "Unexpectedness": entry(Unexpectedness, divide_by="k", empty="zero", **_LISTS),
-        "CategoricalDiversity": entry(CategoricalDiversity, divide_by="k", **_LISTS),
+        "Surprisal": entry(Surprisal, divide_by="k", **_LISTED),
+        "Unexpectedness": entry(Unexpectedness, divide_by="k", empty="zero", **_LISTED),
+        "CategoricalDiversity": entry(CategoricalDiversity, divide_by="k", **_LISTED),
         "Coverage": entry(Coverage, known="history", **_LISTS),
     },
     "RePlay's replay.metrics on pandas frames; repeated rows count as often as they occur",
@@ -62,18 +63,23 @@ def _call(metric: Any, **parameters: Any) -> CallEntry:
     return CallEntry(metric, {"masked": "keep", "above": None, "truth_duplicates": "first", **parameters})
 
 
+def _mean(metric: Any, **parameters: Any) -> CallEntry:
+    """A mean over users, whose interval is 0 wide where there is one of them."""
+    return _call(metric, lone="zero", **parameters)
+
+
 EXPERIMENTAL = Convention(
     "replay-experimental",
     {
-        "HitRate": _call(HitRate),
-        "Precision": _call(Precision),
-        "MAP": _call(MAP, divide_by="k"),
-        "Recall": _call(Recall),
-        "RocAuc": _call(RocAuc, one_sided="bounds"),
-        "MRR": _call(MRR),
-        "NDCG": _call(nDCG, gain="binary"),
-        "Surprisal": _call(Surprisal, divide_by="k"),
-        "Unexpectedness": _call(Unexpectedness, users="baseline", divide_by="k", empty="zero"),
+        "HitRate": _mean(HitRate),
+        "Precision": _mean(Precision),
+        "MAP": _mean(MAP, divide_by="k"),
+        "Recall": _mean(Recall),
+        "RocAuc": _mean(RocAuc, one_sided="bounds"),
+        "MRR": _mean(MRR),
+        "NDCG": _mean(nDCG, gain="binary"),
+        "Surprisal": _mean(Surprisal, divide_by="k"),
+        "Unexpectedness": _mean(Unexpectedness, users="baseline", divide_by="k", empty="zero"),
         "Coverage": _call(Coverage, known="history", shown="all", duplicates="all"),
         **NCIS_METRICS,
     },

@@ -49,7 +49,14 @@ class NcisEntry(Entry):
 NCIS_METRICS = {
     "NCISPrecision": NcisEntry(
         NativePrecision,
-        {"missing": "zero", "arithmetic": "plain", "masked": "keep", "above": None, "truth_duplicates": "first"},
+        {
+            "missing": "zero",
+            "arithmetic": "plain",
+            "masked": "keep",
+            "above": None,
+            "truth_duplicates": "first",
+            "lone": "zero",
+        },
     )
 }
 

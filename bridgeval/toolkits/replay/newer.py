@@ -64,11 +64,7 @@ class _Quality(_Named):
         return super()._engine_metrics(engine, over)
 
     def _policy(self, engine: Engine) -> dict[str, Any]:
-        return {
-            "ties": engine.ties,
-            "truth_duplicates": engine.truth_duplicates,
-            "users": engine.truth_users,
-        }
+        return {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates}
 
 
 class HitRate(_Quality):

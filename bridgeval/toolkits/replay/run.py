@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
+from bridgeval.data.ids import distinct, encode
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.needs import Needs
+from bridgeval.data.rows import Rows
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
@@ -23,7 +26,7 @@ from bridgeval.toolkits.replay.modes import CalculationDescriptor
 
 
 class MetricDuplicatesWarning(DuplicateRowsWarning):
-    """The recommendations hold a (user, item) pair more than once."""
+    """The recommendations, or base recommendations, hold a (user, item) pair more than once."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,14 @@ def results_of(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result
     source = LocalSource(inputs.slates, inputs.context, inputs.offers)
     plan.check(source.offers)
     results = plan.compute(source.run(plan, Execution(torch.device("cpu"))))
-    repeated = int(results[Repeats()].notes["repeated"])
-    if repeated:
+    repeated = {"recommendations": int(results[Repeats()].notes["repeated"])}
+    repeated["base recommendations"] = sum(map(repeated_rows, inputs.baselines.values()))
+    if any(repeated.values()):
+        counts = " and ".join(
+            f"{count} repeated (user, item) rows in the {w}" for w, count in repeated.items() if count
+        )
         warnings.warn(
-            f"{repeated} repeated (user, item) rows in the recommendations; values may exceed 1, or depend on the "
-            "largest k: drop them",
+            f"{counts}; values may exceed 1, or depend on the largest k: drop them",
             MetricDuplicatesWarning,
             stacklevel=5,
         )
@@ -64,6 +70,13 @@ def results_of(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result
                 "check the ground truth, the train data or the recommendations",
             )
     return results
+
+
+def repeated_rows(rows: Rows) -> int:
+    """How many rows repeat an earlier (user, item)."""
+    _, (users,) = encode([rows.owners])
+    items, (codes,) = encode([rows.items])
+    return len(rows) - len(distinct(users.astype(np.int64) * max(len(items), 1) + codes))
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ Matrix = npt.NDArray[np.int64]
 
 # The builder's names, in the order of its results: lines of the convention and what is special to the builder.
 _LINES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "recall": ("Recall", {}),
-    "precision": ("Precision", {}),
+    "recall": ("Recall", {"repeated": "each"}),
+    "precision": ("Precision", {"repeated": "each"}),
     "ndcg": ("NDCG", {}),
     "map": ("MAP", {}),
     "mrr": ("MRR", {}),
-    "novelty": ("Novelty", {"divide_by": "k"}),
+    "novelty": ("Novelty", {"divide_by": "k", "repeated": "each"}),
     "coverage": ("Coverage", {}),
 }
 _OF_TRAIN = ("novelty", "coverage")
@@ -39,7 +39,7 @@ _OF_TRAIN = ("novelty", "coverage")
 class TorchMetricsBuilder:
     """Collects predictions and gives the metrics of all of them, in float64.
 
-    Every row counts, those without truth with 0. Repeated predictions count once for recall and precision.
+    Every row counts, those without truth with 0. Repeated predictions and repeated truth count each time.
 
     Args:
         metrics: of recall, precision, ndcg, map, mrr, novelty, coverage.

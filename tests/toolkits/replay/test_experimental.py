@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import bridgeval
 from bridgeval.errors import BadParameterError
 from bridgeval.toolkits.replay import MetricDuplicatesWarning
 from bridgeval.toolkits.replay.experimental import (
@@ -169,3 +171,25 @@ def test_significance_is_that_of_the_paired_values() -> None:
     assert row.t == pytest.approx(3**0.5)
     assert found.difference("Coverage@1").method == "none"
     assert experiment.compare("old").loc["new", "HitRate@1"] == "200.0%"
+
+
+def test_the_interval_of_one_user_is_0_wide_in_the_older_generation_and_undefined_elsewhere() -> None:
+    recs, truth = frame([[1, 5, 0.9], [1, 6, 0.3]], OLD), frame([[1, 6, 1.0]], OLD)
+    before = frame([[5, 0.3], [6, 0.3]], OLD[1:])
+    asked = [
+        f'{name}(over="half_width")@2'
+        for name in (
+            "replay-experimental:NDCG",
+            "replay-experimental:NCISPrecision",
+            "replay:NDCG",
+            "nDCG",
+            "NCISPrecision",
+        )
+    ]
+    widths = list(bridgeval.evaluate(recs, truth, asked, prev_scores=before).values.values())
+    assert widths[:2] == [0.0, 0.0]
+    assert all(map(math.isnan, widths[2:]))
+    metrics = {NDCG(): 2, NCISPrecision(before): 2}
+    experiment = Experiment(truth, metrics, calc_conf_interval=0.9)
+    experiment.add_result("it", recs)
+    assert [experiment.results.loc["it", f"{metric}@2_0.9_conf_interval"] for metric in metrics] == [0.0, 0.0]

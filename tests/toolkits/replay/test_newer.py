@@ -122,7 +122,29 @@ def test_ties_go_to_the_larger_item_but_keep_the_order_of_a_mapping() -> None:
 
 
 def test_users_of_a_mapping_count_even_with_an_empty_list() -> None:
-    assert HitRate(1)({1: [("a", 1.0)]}, {1: ["a"], 2: []}) == {"HitRate@1": 0.5}
+    recs = {1: [(7, 0.9), (8, 0.4), (9, 0.1)], 2: [], 3: [(8, 0.5)], 4: [(5, 0.1)]}
+    truth: dict[int, list[int]] = {1: [8], 2: [7], 3: [], 5: [7], 6: []}
+    train: dict[int, list[int]] = {1: [7], 2: [], 3: [8, 7], 9: [], 8: [5]}
+    base = {1: [(7, 0.9)], 2: [(7, 0.1)], 3: [], 7: [(1, 0.3)]}
+
+    hits = {1: 1.0, 2: 0.0, 3: 0.0, 5: 0.0, 6: 0.0}
+    # Who has nothing in the train data is shown nothing old, nor is who is shown nothing.
+    novelty = {1: 0.5, 2: 1.0, 3: 0.0, 8: 1.0, 9: 1.0}
+    # The train data name 5 users: item 7 has 2 of them, items 8 and 5 have 1.
+    seven = math.log2(5 / 2) / math.log2(5)
+    surprisal = {1: (seven + 1) / 2, 2: 0.0, 3: 0.5, 4: 0.5}
+    unexpected = {1: 0.5, 2: 0.0, 3: 0.0, 4: 0.0}
+
+    assert HitRate(2, mode=PerUser())(recs, truth)["HitRate-PerUser@2"] == hits
+    assert Novelty(2, mode=PerUser())(recs, train)["Novelty-PerUser@2"] == novelty
+    assert Surprisal(2, mode=PerUser())(recs, train)["Surprisal-PerUser@2"] == pytest.approx(surprisal)
+    assert Unexpectedness(2, mode=PerUser())(recs, base)["Unexpectedness-PerUser@2"] == unexpected
+    names = ["replay:HitRate@2", "replay:Novelty@2", "replay:Surprisal@2", "replay:Unexpectedness@2"]
+    report = bridgeval.evaluate(recs, truth, names, history=train, baseline=base)
+    for name, values in zip(names, (hits, novelty, surprisal, unexpected), strict=True):
+        assert report[name] == pytest.approx(sum(values.values()) / len(values)), name
+    # Under the native names those alone count who have a relevant item.
+    assert bridgeval.evaluate(recs, truth, "HitRate@2")["HitRate@2"] == pytest.approx(1 / 3)
 
 
 def test_users_that_count_differ_by_metric() -> None:

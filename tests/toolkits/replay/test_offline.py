@@ -20,6 +20,7 @@ from bridgeval.toolkits.replay import (
     HitRate,
     Median,
     Metric,
+    MetricDuplicatesWarning,
     Novelty,
     OfflineMetrics,
     PerUser,
@@ -192,3 +193,12 @@ def test_significance_tests_the_values_that_were_added_and_evaluates_nothing_aga
         plain.significance("old")
     with pytest.raises(UnknownMetricError, match="no results for 'x'"):
         keeping.significance("x")
+
+
+def test_repeated_rows_of_both_sides_are_told_in_one_warning() -> None:
+    recs = frame([[1, 5, 0.9], [1, 5, 0.8], [2, 6, 0.1]])
+    base = frame([[1, 7, 0.9], [1, 7, 0.8], [1, 7, 0.7], [2, 7, 0.1]])
+    with pytest.warns(MetricDuplicatesWarning) as warned:
+        OfflineMetrics([Unexpectedness(2)])(recs, frame(WORLD["truth"]), None, base)
+    (told,) = warned
+    assert "1 repeated (user, item) rows in the recommendations and 2 repeated" in str(told.message)

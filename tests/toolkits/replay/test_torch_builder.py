@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from bridgeval.errors import BadParameterError, MisalignedError, NeedError
-from bridgeval.toolkits.replay import TorchMetricsBuilder, metrics_to_df
+from bridgeval.toolkits.replay import MetricDuplicatesWarning, TorchMetricsBuilder, metrics_to_df
 
 
 def test_batches_add_up_and_reset_forgets() -> None:
@@ -64,3 +66,36 @@ def test_what_cannot_be_answered_is_refused() -> None:
         builder.get_metrics()
     with pytest.raises(MisalignedError, match="same number of rows"):
         TorchMetricsBuilder().add_prediction(torch.tensor([[1], [2]]), torch.tensor([[1]]))
+
+
+def test_repeated_predictions_and_truth_count_each_time() -> None:
+    builder = TorchMetricsBuilder(["recall", "precision", "novelty"], [3])
+    shown, truth, train = [[4, 4, 5], [6, 7, 7]], [[4, -1], [7, 7]], [[4], [7]]
+    builder.add_prediction(torch.tensor(shown), torch.tensor(truth), torch.tensor(train))
+    with pytest.warns(MetricDuplicatesWarning, match="2 repeated"):
+        found = builder.get_metrics()
+    # Two hits of one relevant item, and two hits of a row that names its item twice.
+    assert found == pytest.approx({"recall@3": (2 / 1 + 2 / 2) / 2, "precision@3": 2 / 3, "novelty@3": 1 / 3})
+
+
+def test_duplicates_come_out_as_by_loops() -> None:
+    draw = torch.Generator().manual_seed(5)
+    predictions = torch.randint(0, 8, (30, 6), generator=draw)
+    truth = torch.randint(-6, 8, (30, 7), generator=draw).clamp(min=-1)
+    builder = TorchMetricsBuilder(["recall", "precision", "ndcg", "map", "mrr"], [1, 3, 6])
+    builder.add_prediction(predictions, truth)
+    with pytest.warns(MetricDuplicatesWarning):
+        found = builder.get_metrics()
+    for k in (1, 3, 6):
+        sums = dict.fromkeys(("recall", "precision", "ndcg", "map", "mrr"), 0.0)
+        for row, wanted in zip(predictions.tolist(), truth.tolist(), strict=True):
+            hits = [place for place, item in enumerate(row[:k], start=1) if item in wanted]
+            count = max(1, sum(item >= 0 for item in wanted))
+            sums["recall"] += len(hits) / count
+            sums["precision"] += len(hits) / k
+            ideal = sum(1 / math.log2(place + 1) for place in range(1, min(count, k) + 1))
+            sums["ndcg"] += sum(1 / math.log2(place + 1) for place in hits) / ideal
+            sums["map"] += sum(at / place for at, place in enumerate(hits, start=1)) / min(count, k)
+            sums["mrr"] += 1 / hits[0] if hits else 0.0
+        for name, value in sums.items():
+            assert found[f"{name}@{k}"] == pytest.approx(value / 30), (name, k)

@@ -1,0 +1,80 @@
+"""Rows grouped by user, and ids encoded by runs, beside plain sorting."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bridgeval.data import ids as ids_module
+from bridgeval.data import threads
+from bridgeval.data.grouping import Grouping, grouped_rows, order_by
+from bridgeval.data.ids import Ids, encode
+from bridgeval.data.pairs import PairTable
+from bridgeval.data.rows import Rows
+
+COLUMNS = st.lists(st.lists(st.integers(-3, 12), max_size=30), min_size=1, max_size=3)
+
+
+def as_ids(column: list[int], kind: str) -> Ids:
+    if kind == "integers":
+        return Ids.of(np.array(column, dtype=np.int64))
+    if kind == "far apart":
+        return Ids.of(np.array(column, dtype=np.int64) * (1 << 40))
+    texts = pa.array([f"{n + 3:02d}" for n in column], pa.large_string())
+    return Ids.of(texts.dictionary_encode() if kind == "categories" else texts)
+
+
+@pytest.fixture(params=["one thread", "side by side"])
+def small_columns_are_long(request, monkeypatch):
+    if request.param == "side by side":
+        monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
+        monkeypatch.setattr(ids_module, "ROWS_FOR_THREADS", 2)
+    monkeypatch.setattr(ids_module, "PEEK", 4)
+    monkeypatch.setattr(ids_module, "BLOCK", 3)
+
+
+@pytest.mark.parametrize("kind", ["integers", "far apart", "strings", "categories"])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_long):
+    @settings(max_examples=60, deadline=None)
+    @given(COLUMNS)
+    def law(columns):
+        columns = [sorted(column) if in_order else column for column in columns]
+        wanted = [as_ids(column, kind) for column in columns]
+        vocabulary, codes = encode(wanted)
+        assert vocabulary.tolist() == sorted({one for column in wanted for one in column.tolist()})
+        assert [vocabulary.take(code).tolist() for code in codes] == [column.tolist() for column in wanted]
+        users, groupings = grouped_rows(wanted)
+        assert users.tolist() == vocabulary.tolist()
+        for grouping, code in zip(groupings, codes, strict=True):
+            order = np.argsort(code, kind="stable")
+            moved = grouping.moved({"row": np.arange(len(code)), "score": np.arange(len(code)) * 0.5})
+            assert moved["row"].tolist() == order.tolist()
+            assert moved["score"].tolist() == (order * 0.5).tolist()
+            assert np.diff(grouping.offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
+
+    law()
+
+
+@pytest.mark.parametrize("rows", [[], [0], [3, 1, 3, 0, 1]])
+def test_an_order_is_stable(rows):
+    codes = np.array(rows, dtype=np.int32)
+    assert order_by(codes).tolist() == np.argsort(codes, kind="stable").tolist()
+
+
+def test_rows_that_come_grouped_are_not_moved():
+    scores = np.array([0.5, 0.4, 0.9])
+    grouping = Grouping.of(np.array([0, 0, 1], dtype=np.int32), 2)
+    assert grouping.moved({"score": scores})["score"] is scores
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20))
+def test_pairs_are_found_in_the_first_row_that_has_them(pairs):
+    users, items = Ids.of(np.arange(6)), Ids.of(np.arange(6))
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    table = PairTable.of(users, items, Rows(Ids(columns[:, 0]), Ids(columns[:, 1])))
+    everyone, everything = np.divmod(np.arange(36), 6)
+    expected = [pairs.index((u, i)) if (u, i) in pairs else -1 for u in range(6) for i in range(6)]
+    assert table.find(everyone, everything).tolist() == expected

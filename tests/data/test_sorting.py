@@ -1,0 +1,77 @@
+"""Sorted rows, and what is told from them, beside plain Python."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bridgeval.data.ranking import repeats, sorted_index
+from bridgeval.data.sorting import count_repeats, shared_cells, sorted_with_columns
+
+PAD = 30
+WIDE = 1 << 27
+
+
+def rectangle(draw, rows: int, unique: bool) -> torch.Tensor:
+    """Lists of different lengths, filled up with PAD."""
+    lists = [draw(st.lists(st.integers(0, PAD - 1), max_size=9, unique=unique)) for _ in range(rows)]
+    width = max(map(len, lists))
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in lists], dtype=torch.int32).view(rows, width)
+
+
+@st.composite
+def two_rectangles(draw):
+    rows = draw(st.integers(1, 5))
+    return rectangle(draw, rows, unique=True), rectangle(draw, rows, unique=False).sort(dim=1).values
+
+
+@settings(max_examples=80, deadline=None)
+@given(two_rectangles(), st.sampled_from([PAD, WIDE]))
+def test_shared_cells_are_those_that_a_loop_finds(rectangles, largest):
+    left, right = (cells.where(cells != PAD, torch.tensor(largest, dtype=torch.int32)) for cells in rectangles)
+    expected = [
+        (row, column, right[row].tolist().index(item))
+        for row, items in enumerate(left.tolist())
+        for column, item in enumerate(items)
+        if item != largest and item in right[row].tolist()
+    ]
+    found = zip(*(part.tolist() for part in shared_cells(left, right, largest)), strict=True)
+    assert list(found) == expected
+
+
+@settings(max_examples=80, deadline=None)
+@given(two_rectangles())
+def test_repeats_are_those_that_a_loop_finds(rectangles):
+    items = rectangles[1]
+    lengths = (items != PAD).sum(1)
+    expected = [[item != PAD and item in row[:at] for at, item in enumerate(row)] for row in items.tolist()]
+    assert repeats(items, PAD).tolist() == expected
+    assert count_repeats(items, lengths) == sum(map(sum, expected))
+
+
+def test_equal_cells_keep_their_order():
+    items = torch.tensor([[4, 1, 4, 1]], dtype=torch.int32)
+    assert [part.tolist() for part in sorted_with_columns(items, 4)] == [[[1, 1, 4, 4]], [[1, 3, 0, 2]]]
+
+
+NUMBERS = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, float("-inf"), 5e-324, -5e-324, 1e308, -1e308]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    # Neighbours, which differ in the lowest bits alone.
+    st.integers(-3, 3).map(lambda n: 1.0 + n * float(np.spacing(1.0))),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(NUMBERS, min_size=2, max_size=9), st.integers(0, 9), st.randoms())
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32])
+@pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
+def test_rows_are_sorted_by_score_then_by_the_order_among_equals(kind, ties, scores, length, random):
+    cells = torch.tensor([scores], dtype=torch.float64).clamp(-3e38, 3e38).to(kind)
+    items = torch.tensor([random.sample(range(100), len(scores))])
+    length = min(length, len(scores))
+    valid = torch.arange(len(scores))[None] < length
+    second = {"item_descending": lambda at: -items[0, at], "item_ascending": lambda at: items[0, at]}.get(ties, int)
+    expected = sorted(range(length), key=lambda at: (-cells[0, at].item(), second(at)))
+    assert sorted_index(cells, items, valid, ties)[0, :length].tolist() == expected
