@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
 from bridgeval import spec
+from bridgeval.data.labels import labels_of
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
@@ -18,8 +19,7 @@ from bridgeval.report import Report
 from bridgeval.report.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison, Settings
 from bridgeval.report.paired import corrected, friedman_tests, paired, untestable
 from bridgeval.report.panel import Panel, is_mean_of_users, is_user_values, read_user_values
-from bridgeval.report.slices import slices_of
-from bridgeval.slices import members
+from bridgeval.slices import all_slices
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10")
 UNPAIRED = ("mannwhitneyu", "whitney_u_test", "kruskal", "kruskal_test", "ttest_ind", "welch", "unpaired")
@@ -64,8 +64,9 @@ def compare(
         resamples: of the bootstrap and of the permutation test; all sign patterns are tried where they are fewer.
         halves: random halves of the users, for metrics that give users no value.
         seed: of all that is random; the same seed gives the same digits.
-        by: slices of users: a mapping user -> label, or a frame with the user id and one column for each kind of slice;
-            see `bridgeval.slices`.
+        by: slices: a mapping user -> label, or a frame with the id of users or of items and one column for each kind of
+            slice, or a list of these; see `bridgeval.slices`. Slices of items need recommendations, or Reports made
+            with the same by=.
         **evaluation: any further argument of `evaluate`.
 
     Returns:
@@ -88,7 +89,9 @@ def compare(
     first = _baseline(baseline, names)
     ordered = [first, *(name for name in names if name != first)]
     chosen = list(combinations(ordered, 2)) if pairs == "all" else [(first, name) for name in ordered[1:]]
-    scored = {name: _scored(name, value, relevance, metrics, evaluation) for name, value in systems.items()}
+    labels = () if by is None else labels_of(by)
+    asked = {**evaluation, "by": labels} if any(one.side == "item" for one in labels) else evaluation
+    scored = {name: _scored(name, value, relevance, metrics, asked) for name, value in systems.items()}
     pooled = {metric for one in scored.values() for metric in one.pooled}
     tables = {
         name: {metric: table for metric, table in one.tables.items() if metric not in pooled}
@@ -104,6 +107,7 @@ def compare(
             "; ".join(f"{name}: {', '.join(one.names)}" for name, one in scored.items()),
             "evaluate them with the same metrics",
         )
+    reports = {name: one.report for name, one in scored.items() if one.report is not None}
     notes = [note for one in scored.values() for note in one.notes]
     notes += [*_left_out(scored), *panel.notes(), *untestable(differences), *whole.notes]
     return Comparison(
@@ -113,8 +117,8 @@ def compare(
         friedman_tests(panel, known, how) if len(names) > 2 else {},
         how,
         tuple(dict.fromkeys(notes)),
-        None if by is None else slices_of(panel, members(by, panel.users), chosen, known, how),
-        {name: one.report for name, one in scored.items() if one.report is not None},
+        all_slices(labels, panel, reports, chosen, known, how) if labels else None,
+        {name: replace(report, by=()) for name, report in reports.items()},
     )
 
 

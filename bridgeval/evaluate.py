@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,11 +12,14 @@ import torch
 
 from bridgeval import plugins, spec
 from bridgeval.data.datasets import bytes_of
+from bridgeval.data.labels import Labels, labels_of
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merged_over_ranks
+from bridgeval.engine.item_slices import ByItems
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import Sources
+from bridgeval.engine.state import State
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
@@ -43,6 +47,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     convention: str | None = None,
     per_user: bool = False,
+    by: Any = None,
     device: str | torch.device = "auto",
     batch_size: int | None = None,
     memory: int | str | None = None,
@@ -70,6 +75,8 @@ def evaluate(
         columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.
         per_user: whether to keep every user's value, see `Report.per_user`.
+        by: slices, see `Report.slices`: a mapping user -> label, or a frame with the id of users or of items and a
+            column of labels for each kind of slice, or a list of these. Keeps every user's value.
         device: "auto" takes a GPU where there is one.
         batch_size: users in a batch; None picks a size that fits a budget of memory.
         memory: bytes to hold at once, or text such as "2GB"; larger files are streamed. None is a quarter of what is
@@ -89,9 +96,18 @@ def evaluate(
     (0.5, 2, 1)
     """
     asked = spec.parse_all(metrics, convention)
-    collecting = [metric.per_user() for metric in asked] if per_user else []
+    labels = () if by is None else labels_of(by)
+    collecting = [one for metric in asked if (one := metric.per_user()) is not None] if per_user or labels else []
+    if labels and not collecting:
+        raise InputError(
+            "none of the metrics has a value for each user, so that there is nothing to slice",
+            f"metrics {', '.join(map(str, asked))}",
+            "leave out by=, or add e.g. Recall@10",
+        )
+    by_items = [one for one in labels if one.side == "item"]
+    slicing = [ByItems.of(collecting, by_items)] if by_items else []
     depth = Plan.of(asked).needs.depth or 0
-    plan = Plan.of([Census(depth), *asked, *(metric for metric in collecting if metric is not None)])
+    plan = Plan.of([Census(depth), *asked, *collecting, *slicing])
     chosen = plugins.installed().loader_for(recommendations, relevance, loader)
     loaded = chosen.load(
         recommendations,
@@ -117,7 +133,8 @@ def evaluate(
             states = source.run(plan, how)
         if group is not None:
             states = merged_over_ranks(plan, states, group)
-        reports[key] = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+        report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+        reports[key] = _with_slices(report, labels, dict(zip(plan.metrics, states, strict=True)), slicing)
     return cast("Report", loaded.together(reports)) if isinstance(loaded, Sources) else reports[""]
 
 
@@ -131,6 +148,14 @@ def one_report(recommendations: Any, *arguments: Any, **options: Any) -> Report:
             "give one of them, e.g. one fold of one experiment",
         )
     return report
+
+
+def _with_slices(
+    report: Report, labels: tuple[Labels, ...], states: Mapping[Metric, State], slicing: Sequence[ByItems]
+) -> Report:
+    names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
+    items = tuple(one for by_items in slicing for one in by_items.slices(states[by_items], names))
+    return replace(report, by=labels, item_slices=items)
 
 
 def _device(device: str | torch.device) -> torch.device:

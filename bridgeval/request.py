@@ -45,6 +45,7 @@ class Request(BaseModel):
     prev_scores: str | None = Field(None, description="The file of the logging policy's scores.")
     baseline: str | None = Field(None, description="The file of another system's recommendations.")
     users: str | None = Field(None, description='The file of users that count under users="given".')
+    by: tuple[str, ...] = Field((), description="Files of slices: the id of users or items, and columns of labels.")
     columns: dict[str, str] = Field({}, description="Part (user, item, score, rank, gain) -> column name.")
     recs_columns: tuple[str, ...] = Field((), description="Columns in order, for recommendations without a header.")
     truth_columns: tuple[str, ...] = Field((), description="Columns in order, for relevance without a header.")
@@ -74,7 +75,7 @@ class Request(BaseModel):
             named[name] = path
         return named
 
-    @field_validator("metrics", "recs_columns", "truth_columns", "history_columns", mode="before")
+    @field_validator("metrics", "by", "recs_columns", "truth_columns", "history_columns", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
@@ -84,7 +85,8 @@ class Request(BaseModel):
         """Every file that is read: role -> path; systems are called `recommendations[name]`."""
         roles = {f"recommendations[{name}]": path for name, path in self.recommendations.items()}
         others = {name: getattr(self, name) for name in PATHS}
-        return roles | {"relevance": self.relevance} | {name: path for name, path in others.items() if path}
+        slices = {f"by[{path}]": path for path in self.by}
+        return roles | {"relevance": self.relevance} | {name: path for name, path in others.items() if path} | slices
 
     @cached_property
     def opened(self) -> dict[str, Any]:
@@ -122,6 +124,10 @@ class Request(BaseModel):
         given = {name: self.opened[name] for name in PATHS if name in self.opened}
         return given | {"columns": self.columns or None, "loader": self.loader}
 
+    def slices(self) -> list[Any] | None:
+        """The tables of slices."""
+        return [self.opened[f"by[{path}]"] for path in self.by] or None
+
     def _open(self, role: str, path: str) -> Any:
         kind = role.partition("[")[0]
         names = {
@@ -130,7 +136,7 @@ class Request(BaseModel):
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
-        if self.streamed and (self.resume or kind in ("recommendations", "relevance")):
+        if self.streamed and kind != "by" and (self.resume or kind in ("recommendations", "relevance")):
             return path
         with waiting_for(f"reading {path}"):
             return opened(path, names, self.text_ids)
@@ -165,6 +171,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             request.metrics,
             convention=request.convention,
             per_user=bool(request.per_user or request.report),
+            by=request.slices(),
             device=request.device,
             batch_size=request.batch_size,
             memory=request.memory,
@@ -255,7 +262,7 @@ def request_of(settings: Mapping[str, Any], where: str = "the command") -> Reque
 
 def beside(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    if name not in (*PATHS, "recommendations", "relevance", "out", "report", "per_user", "resume"):
+    if name not in (*PATHS, "recommendations", "relevance", "by", "out", "report", "per_user", "resume"):
         return value
     if isinstance(value, dict):
         return {key: beside(config, name, one) for key, one in value.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from click.testing import CliRunner
 from scipy import stats
 
 from bridgeval import check, evaluate
+from bridgeval.baselines import save_baseline
 from bridgeval.cli import program
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
-from bridgeval.gate import save_baseline
+from bridgeval.slices import of_items
 
 RNG = np.random.default_rng(8)
 USERS = range(400)
@@ -127,6 +129,64 @@ def test_a_number_that_is_no_mean_over_users_is_refused():
         check(recs, truth, old, "RMSE=1%")
 
 
+HALVES = {u: "even" if u % 2 == 0 else "odd" for u in USERS}
+
+
+def test_a_slice_that_is_shown_to_be_worse_fails_the_gate_though_everyone_holds():
+    # Only one user in ten is hit, and only in the slice; over everyone a drop of 20% is ruled out.
+    worse = {user: items[::-1] if user % 10 == 0 else items for user, items in GOOD.items()}
+    assert check(worse, TRUTH, OLD, "MRR@10=20%").holds
+    labels = {u: "hit" if u % 10 == 0 else "spared" for u in USERS}
+    gate = check(worse, TRUTH, OLD, "MRR@10=20%", by=labels)
+    assert not gate.holds
+    assert [(row.slice, row.verdict) for row in gate.slices] == [("slice = hit", "worse"), ("slice = spared", "holds")]
+    assert "MRR@10 · slice = hit" in str(gate)
+    assert "1 of 2 slice(s) shown to drop by more than the limit, at 0.05 with Holm's correction." in str(gate)
+    assert "| MRR@10 · slice = hit" in gate.to_markdown()
+    assert ElementTree.fromstring(gate.to_junit().partition("?>")[2].strip()).get("failures") == "1"
+
+
+def test_p_of_slices_are_those_of_scipy_with_holms_correction():
+    gate = check(WORSE, TRUTH, OLD, "MRR@10=0.01", by=HALVES)
+    old, new = (
+        report.per_user("MRR@10").set_index("user")["value"]
+        for report in (OLD, evaluate(WORSE, TRUTH, "MRR@10", per_user=True))
+    )
+    raw = [
+        stats.ttest_1samp((new - old)[[u for u in USERS if HALVES[u] == label]], -0.01, alternative="less").pvalue
+        for label in ("even", "odd")
+    ]
+    first, second = sorted(raw)
+    expected = {first: min(1, 2 * first), second: min(1, max(2 * first, second))}
+    assert [row.p_worse for row in gate.slices] == pytest.approx([expected[p] for p in raw], rel=1e-9)
+
+
+def test_a_slice_too_small_to_tell_does_not_fail_the_gate():
+    few = {u: "few" if u < 2 else "many" for u in USERS}
+    gate = check({**GOOD, 0: GOOD[0][::-1], 1: GOOD[1][::-1]}, TRUTH, OLD, "MRR@10=20%", by=few)
+    assert gate.holds
+    assert {row.slice: row.verdict for row in gate.slices} == {"slice = few": "unsure", "slice = many": "holds"}
+
+
+def test_a_constant_drop_in_a_slice_counts_as_signs_on_one_side():
+    users = range(10)
+    truth = {u: ["x"] for u in users}
+    old = evaluate({u: ["x", "y"] for u in users}, truth, "MRR@2", per_user=True)
+    now = {u: ["y", "x"] if u < 3 else ["x", "y"] for u in users}
+    gate = check(now, truth, old, "MRR@2=0.4", by={u: "three" if u < 3 else "seven" for u in users})
+    assert {row.slice: row.p_worse for row in gate.slices} == {"slice = seven": 1.0, "slice = three": 2 * 0.5**3}
+
+
+def test_slices_of_items_are_checked_against_a_report_made_with_them():
+    by = of_items({f"i{n}": "low" if n < 25 else "high" for n in range(50)})
+    old = evaluate(GOOD, TRUTH, "MRR@10", by=by)
+    gate = check(WORSE, TRUTH, old, "MRR@10=1%", by=by)
+    assert [row.slice for row in gate.slices] == ["items = high", "items = low"]
+    assert sum(row.users for row in gate.slices) == 400  # every user has one relevant item
+    with pytest.raises(InputError, match="the baseline cannot be sliced by items"):
+        check(WORSE, TRUTH, OLD, "MRR@10=1%", by=by)
+
+
 # --- as a process ---------------------------------------------------------------------------------------------------
 
 
@@ -154,6 +214,54 @@ def run_here(folder, monkeypatch, *arguments):
     """The same without a process, for cases that differ only in what they say."""
     monkeypatch.chdir(folder)
     return CliRunner().invoke(program, ["check", *arguments], catch_exceptions=False)
+
+
+def evaluated(folder, *arguments):
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(program, ["evaluate", *arguments, "-m", "MRR@10"], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_a_report_as_json_is_a_baseline_while_its_inputs_are_what_they_were(folder, monkeypatch):
+    frame(GOOD).to_parquet(folder / "recs.parquet")
+    (folder / "typed.json").write_text(evaluated(folder, "recs.parquet", "truth.parquet", "--format", "json"))
+    limits = ("--baseline", "typed.json", "--max-drop", "MRR@10=1%")
+    done = run_here(folder, monkeypatch, "worse.parquet", "truth.parquet", *limits)
+    assert done.exit_code == 1
+    assert "The baseline was evaluated again from ./recs.parquet." in done.stdout
+    frame(WORSE).to_parquet(folder / "recs.parquet")
+    done = run_here(folder, monkeypatch, "recs.parquet", "truth.parquet", *limits)
+    assert done.exit_code == 2
+    assert "recommendations[recs] changed since" in done.stderr
+    assert "--save old.json" in done.stderr
+
+
+def test_a_report_as_json_knows_where_its_per_user_values_are(folder, monkeypatch):
+    evaluated(
+        folder, "good.parquet", "truth.parquet", "--format", "json", "--out", "mine.json", "--per-user", "u.parquet"
+    )
+    assert json.loads((folder / "mine.json").read_text())["manifest"]["per_user"] == "u.parquet"
+    done = run_here(
+        folder, monkeypatch, "worse.parquet", "truth.parquet", "--baseline", "mine.json", "--max-drop", "MRR@10=1%"
+    )
+    assert done.exit_code == 1
+    assert "again" not in done.stdout
+
+
+def test_slices_from_files_of_users_and_of_items(folder, monkeypatch):
+    pd.DataFrame({"user_id": list(USERS), "half": [HALVES[u] for u in USERS]}).to_csv(folder / "users.csv", index=False)
+    pd.DataFrame({"item_id": [f"i{n}" for n in range(50)], "low": [n < 25 for n in range(50)]}).to_csv(
+        folder / "items.csv", index=False
+    )
+    evaluated(folder, "good.parquet", "truth.parquet", "--format", "json", "--out", "sliced.json")
+    done = run_here(
+        folder, monkeypatch, "worse.parquet", "truth.parquet", "--baseline", "sliced.json", "--max-drop", "MRR@10=50%",
+        "--by", "users.csv", "--slice", "items.csv", "--markdown", "slices.md",
+    )  # fmt: skip
+    assert done.exit_code == 0
+    table = (folder / "slices.md").read_text()
+    assert all(f"MRR@10 · {name}" in table for name in ("half = even", "half = odd", "low = False", "low = True"))
 
 
 def test_exit_code_0_where_it_holds_and_the_next_baseline_is_saved(folder, monkeypatch):
@@ -197,6 +305,7 @@ def test_exit_code_1_where_a_worsened_copy_is_checked_with_junit_and_markdown(fo
     [
         ("none.json", "MRR@10=1%", "there is no baseline"),
         ("means.json", "MRR@10=1%", "means but no per-user values"),
+        ("gone.json", "MRR@10=1%", "it cannot be made again: there is no file to read"),
         ("text.json", "MRR@10=1%", "neither a report nor per-user values"),
         ("old.json", "nDCG@7=1%", "no per-user values of nDCG@7"),
         ("old.json", "MRR@10=lots", "a drop from 0 up"),
@@ -205,6 +314,9 @@ def test_exit_code_1_where_a_worsened_copy_is_checked_with_junit_and_markdown(fo
 )
 def test_exit_code_2_says_why_it_could_not_run(folder, monkeypatch, baseline, limit, says):
     evaluate(GOOD, TRUTH, "MRR@10").to_json(folder / "means.json")
+    frame(GOOD).to_parquet(folder / "gone.parquet")
+    evaluated(folder, "gone.parquet", "truth.parquet", "--format", "json", "--out", "gone.json")
+    (folder / "gone.parquet").unlink()
     (folder / "text.json").write_text("nothing", encoding="utf-8")
     done = run_here(folder, monkeypatch, "good.parquet", "truth.parquet", "--baseline", baseline, "--max-drop", limit)
     assert done.exit_code == 2

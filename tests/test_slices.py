@@ -111,3 +111,8 @@ def test_slices_of_a_metric_that_is_better_when_lower_are_worst_when_high():
     recs = {u: {"x": 3.0 + (u % 3)} for u in USERS}
     slices = sliced(evaluate(recs, truth, 'MAE(average="users")', per_user=True), LABELS)
     assert slices.worst('MAE(average="users")').slice == "west"
+
+
+def test_systems_that_do_not_differ_did_not_move_in_any_slice():
+    lines = compare({"a": A, "b": A}, TRUTH, "MRR@3", by=LABELS, resamples=200).slices.sentences()
+    assert lines[-1] == "b against a: MRR@3 did not move in any slice of slice."

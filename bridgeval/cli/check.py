@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import FILES, options, settings_in
+from bridgeval.cli.options import BY, FILES, options, settings_in
 
 
 @click.command(
@@ -15,11 +15,14 @@ from bridgeval.cli.options import FILES, options, settings_in
 Examples:
   bridgeval check recs.parquet truth.parquet --max-drop nDCG@10=1% --save old.json     (the first time)
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --junit gate.xml
+  bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --by users.csv
 """
 )
 @click.argument("recs")
 @click.argument("truth")
-@click.option("--baseline", "old", type=click.Path(), help="What --save wrote, or a Parquet file of per-user values.")
+@click.option(
+    "--baseline", "old", type=click.Path(), help="What --save or `evaluate --format json` wrote, or per-user values."
+)
 @click.option(
     "--max-drop",
     "limits",
@@ -33,13 +36,14 @@ Examples:
 @click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
 @click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if it holds.")
-@options(FILES)  # fmt: skip
+@options((BY,), FILES)
 @click.pass_context
 def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:
     """A gate for pipelines: RECS may not be worse than a baseline by more than is borne.
 
     A non-inferiority test on paired users: the gate holds when, for every metric, a drop as large as its limit can be
-    ruled out. Exits with 0 if it holds, with 1 if it does not, with 2 if it could not be run.
+    ruled out. With --by it also fails where a slice is shown to drop by more, with Holm's correction. Exits with 0 if
+    it holds, with 1 if it does not, with 2 if it could not be run.
     """
     from bridgeval.cli import SAID_NO, WRONG_COMMAND, say
     from bridgeval.errors import BridgevalError
@@ -55,9 +59,10 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
 
 def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -> bool:
     import bridgeval
+    from bridgeval.baselines import save_baseline
     from bridgeval.cli.output import write_file
     from bridgeval.errors import ConfigError
-    from bridgeval.gate import Limit, save_baseline
+    from bridgeval.gate import Limit
     from bridgeval.gate import check as checked
     from bridgeval.request import request_of
 
@@ -70,11 +75,12 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
         request.opened["relevance"],
         [limit.metric for limit in limits],
         per_user=True,
+        by=request.slices(),
         **request.extras(),
     )
     holds = True
     if given["old"]:
-        gate = checked(report, None, given["old"], limits, alpha=given["alpha"])
+        gate = checked(report, None, given["old"], limits, alpha=given["alpha"], by=report.by or None)
         click.echo(str(gate))
         holds = gate.holds
         if given["junit"]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridgeval.cli.options import ASKING, FILES, options, settings_in
+from bridgeval.cli.options import ASKING, BY, FILES, options, settings_in
 
 if TYPE_CHECKING:
     from bridgeval.report.comparison import Comparison
@@ -24,7 +24,7 @@ TESTING = (
     click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
     click.option("--resamples", type=int, default=10_000, show_default=True, help="Of bootstrap and permutation."),
     click.option("--seed", type=int, default=0, show_default=True),
-    click.option("--by", type=click.Path(), help="Slices: a file with the user id and columns of labels."),
+    BY,
     click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]), default="table",
                  show_default=True, help="How the comparison is written."),
     click.option("--out", type=click.Path(dir_okay=False), help="Write it here, not to the terminal."),
@@ -61,7 +61,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
         truth,
         given["metrics"] or ("nDCG@10", "Recall@10"),
         baseline=given["against"],
-        by=opened(given["by"]) if given["by"] else None,
+        by=[opened(path, text_ids=given["text_ids"]) for path in given["by"]] or None,
         **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
         **evaluation,
     )

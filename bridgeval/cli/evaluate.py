@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import ASKING, READING, options, request_from
+from bridgeval.cli.options import ASKING, BY, READING, options, request_from
 
 WRITING = (
+    BY,
     click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]),
                  help="How the numbers are written. [default: table]"),
     click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),

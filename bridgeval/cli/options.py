@@ -68,6 +68,14 @@ FILES = (
     click.option("--text-ids", is_flag=True, help="Read ids as text even where they look like numbers."),
     click.option("--loader", metavar="NAME", help="The loader, where several fit."),
 )
+BY = click.option(
+    "--by",
+    "--slice",
+    "by",
+    multiple=True,
+    type=FILE,
+    help="Slices: a file with the id of users, or of items, and columns of labels. Repeatable.",
+)
 READING = (
     *FILES,
     click.option("--baseline", type=FILE, help="Another system's recommendations, for unexpectedness."),

@@ -10,15 +10,17 @@ from markupsafe import Markup
 from bridgeval.report import comparison_charts as charts
 from bridgeval.report.comparison_charts import Interval
 from bridgeval.report.sections import CHARTS, Drawn, Section
+from bridgeval.report.slice_sections import slice_section
 
 if TYPE_CHECKING:
     from bridgeval.report.comparison import Comparison, Difference
-    from bridgeval.report.slices import Slices
 
 
 def comparison_sections(comparison: Comparison) -> list[Section]:
     """All sections that have something to show."""
-    found = [differences(comparison), forest(comparison), critical_differences(comparison), slices(comparison)]
+    found = [differences(comparison), forest(comparison), critical_differences(comparison)]
+    if comparison.slices is not None:
+        found.append(slice_section(comparison.names, comparison.slices))
     return [section for section in found if section is not None]
 
 
@@ -54,41 +56,6 @@ def critical_differences(comparison: Comparison) -> Section | None:
     ]
     about = "Mean rank of each system over users, 1 is best. A bar joins those that Nemenyi's test does not part."
     return _figures("ranks", "Critical differences", comparison, figures, about)
-
-
-def slices(comparison: Comparison) -> Section | None:
-    """Every metric by slices of users, and what each slice adds to the difference."""
-    found = comparison.slices
-    if found is None:
-        return None
-    figures = [
-        Drawn(
-            f"{metric} by {kind}",
-            _slice_chart(comparison, found, metric, kind),
-            _slice_words(found, metric, kind),
-            True,
-        )
-        for kind in found.kinds
-        for metric in found.metrics
-    ]
-    about = "The mean of each slice with its interval. Share times difference, summed, is the whole difference."
-    return _figures("slices", "Slices of users", comparison, figures, about)
-
-
-def _slice_chart(comparison: Comparison, found: Slices, metric: str, kind: str) -> Markup:
-    first = comparison.names[0]
-    rows = [
-        Interval(
-            row.slice if row.system == first else "", row.value, row.low, row.high, comparison.names.index(row.system)
-        )
-        for row in found.means
-        if row.metric == metric and row.kind == kind
-    ]
-    return charts.forest(rows, zero=False)
-
-
-def _slice_words(found: Slices, metric: str, kind: str) -> str:
-    return " ".join(found.sentences(metric, kind))
 
 
 def _drawable(d: Difference) -> bool:

@@ -172,11 +172,17 @@ class Exports(ABC):
         counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
         others: dict[str, list[str]] = {}
         for row in self.rows():
-            if row.users is not None and row.users != self.systems[row.system].population.counted:
+            counting = self.systems[row.system].population.counted
+            if row.slice == EVERYONE and row.users not in (None, counting):
                 taken = f"over {row.users:,} users" + (f" of {row.system}" if row.system else "")
                 others.setdefault(taken, []).append(row.metric)
         noted = [f"{name} {note}.".lstrip() for name, report in self.systems.items() for note in report.notes()]
-        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted
+        worst = [
+            f"{name}: {line}" if name else line
+            for name, report in self.systems.items()
+            for line in (report.slices.sentences() if report.slices else ())
+        ]
+        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted + worst
 
 
 class Reports(Exports, Mapping[str, "Report"]):
@@ -221,6 +227,10 @@ def _rows(system: str, report: Report) -> Iterator[Row]:
             yield Row(system, report.marked(name), k, EVERYONE, result.value, low, high, result.users)
         for part, value in result.parts.items():
             yield Row(system, report.marked(f"{name}[{part}]"), k, EVERYONE, value, users=result.users)
+    for one in report.slices.means if report.slices else ():
+        k = getattr(report.metrics[one.metric], "k", None)
+        part = f"{one.kind} = {one.slice}"
+        yield Row(system, report.marked(one.metric), k, part, one.value, one.low, one.high, one.users)
 
 
 def _bold(cell: Cell) -> str:

@@ -42,8 +42,11 @@ def manifest_of(request: Request, folder: str) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, str) and value in request.files.values():
             settings[name] = _relative(value, folder)
+    if request.by:
+        settings["by"] = [_relative(path, folder) for path in request.by]
     settings["recommendations"] = {name: _relative(path, folder) for name, path in request.recommendations.items()}
-    return {
+    beside = {"per_user": _relative(request.per_user, folder)} if request.per_user else {}
+    return beside | {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "request": settings,
         "inputs": {role: {"path": _relative(path, folder), **digest_of(path)} for role, path in request.files.items()},
@@ -111,7 +114,32 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
         tolerance: the relative difference up to which two numbers are the same.
     """
     from bridgeval.report.exports import Reports
-    from bridgeval.request import request_of, run
+    from bridgeval.request import run
+
+    manifest, request = document.get("manifest", {}), _recorded(document, folder)
+    differences = list(_changed_inputs(manifest["inputs"], request.files))
+    recorded = {_key(row): row for row in document["results"]}
+    now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
+    for key in recorded | now:
+        before, after = (rows[key]["value"] if key in rows else "missing" for rows in (recorded, now))
+        if not _same(before, after, tolerance):
+            differences.append(Difference(" ".join(filter(None, key)), str(before), str(after)))
+    old, new = manifest.get("versions", {}), versions()
+    changed = tuple(Difference(name, old[name], new[name]) for name in new if name in old and old[name] != new[name])
+    return Verification(len(recorded), len(request.files), tuple(differences), changed)
+
+
+def recorded_request(document: Mapping[str, Any], folder: str) -> Request:
+    """The request that made a report, where all that it read is still as it was; InputError says what is not."""
+    request = _recorded(document, folder)
+    changed = _changed_inputs(document["manifest"]["inputs"], request.files)
+    if changed:
+        raise InputError(f"{', '.join(one.what for one in changed)} changed since")
+    return request
+
+
+def _recorded(document: Mapping[str, Any], folder: str) -> Request:
+    from bridgeval.request import request_of
 
     manifest = document.get("manifest", {})
     if "request" not in manifest:
@@ -124,17 +152,7 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
         raise InputError(
             "this report was made from standard input, which is gone", hint="evaluate files to verify later"
         )
-    request = request_of(_resolved(manifest["request"], folder) | {"inspect": False}, "the manifest")
-    differences = list(_changed_inputs(manifest["inputs"], request.files))
-    recorded = {_key(row): row for row in document["results"]}
-    now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
-    for key in recorded | now:
-        before, after = (rows[key]["value"] if key in rows else "missing" for rows in (recorded, now))
-        if not _same(before, after, tolerance):
-            differences.append(Difference(" ".join(filter(None, key)), str(before), str(after)))
-    old, new = manifest.get("versions", {}), versions()
-    changed = tuple(Difference(name, old[name], new[name]) for name in new if name in old and old[name] != new[name])
-    return Verification(len(recorded), len(request.files), tuple(differences), changed)
+    return request_of(_resolved(manifest["request"], folder) | {"inspect": False}, "the manifest")
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from bridgeval.report import sections
 from bridgeval.report.sections import Content, Section
+from bridgeval.report.slice_sections import slices_of_reports
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -23,6 +24,7 @@ FIRST: tuple[Callable[[Content], Section | None], ...] = (
     sections.against_cutoff,
     sections.over_users,
     sections.trade_offs,
+    slices_of_reports,
 )
 LAST: tuple[Callable[[Content], Section | None], ...] = (
     sections.inspection,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.metric import Metric
@@ -14,7 +15,9 @@ from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricErro
 from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
-    pass
+    from bridgeval.data.labels import Labels
+    from bridgeval.engine.item_slices import ItemSlice
+    from bridgeval.report.slices import Slices
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ class Report(Exports, Mapping[str, float]):
         loader: the loader that read the data.
         label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
         manifest: what made it, where that is known: inputs and their hashes, parameters.
+        by: the kinds of slices that were asked for.
+        item_slices: per-user values in slices of items.
     """
 
     results: Mapping[str, Result]
@@ -102,10 +107,19 @@ class Report(Exports, Mapping[str, float]):
     collected: Mapping[str, UserTable] = field(default_factory=dict)
     label: str = ""
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    by: tuple[Labels, ...] = ()
+    item_slices: tuple[ItemSlice, ...] = ()
 
     @property
     def systems(self) -> Mapping[str, Report]:
         return {"": self}
+
+    @cached_property
+    def slices(self) -> Slices | None:
+        """The same by slices, where `by=` asked for them."""
+        from bridgeval.slices import sliced
+
+        return sliced(self) if self.by else None
 
     def marked(self, name: str) -> str:
         """A metric's name with the report's label."""
@@ -159,7 +173,8 @@ class Report(Exports, Mapping[str, float]):
         rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
         aligned = ("left", *("right" for _ in wide.head[1:]))
         table = tabulate(rows, headers=wide.head, disable_numparse=True, colalign=aligned)
-        return "\n".join([table, "", *self.population.sentences(), *self.notes()])
+        slices = self.slices.sentences() if self.slices else []
+        return "\n".join([table, "", *self.population.sentences(), *self.notes(), *slices])
 
     def notes(self) -> list[str]:
         """What helps to trust a number, for each metric that has any: pairs joined, sample sizes, clipping."""

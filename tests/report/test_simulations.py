@@ -1,7 +1,8 @@
 """Size and coverage by simulation, for skewed per-user values: reciprocal ranks with many zeros.
 
-At 400 users BCa intervals covered 93.2 percent of such differences (t: 94.4); at 2,000 users they are where they
-should be. The draws are shared by all simulated data sets, which are the columns; each column is a data set of its own.
+At 400 users BCa intervals cover 93.9 percent of 20,000 such differences (t: 95.0) and 94.9 percent of means. That is
+the method: `scipy.stats.bootstrap` covers 93.5 percent of 4,000 of them, where it is 93.8 here. At 2,000 users they are
+where they should be. The draws are shared by all simulated data sets, which are the columns, each a set of its own.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import bridgeval
+from bridgeval.slices import of_items
 from tests.spark.test_source import assert_same, in_spark
 from tests.spark.worlds import world
 
@@ -61,3 +62,18 @@ def test_spark_lets_go_of_the_values_with_the_report(spark: Any, given: dict[str
     del report
     gc.collect()
     assert cached().size() <= before
+
+
+def test_slices_of_users_and_of_items_are_those_of_a_local_run(spark: Any, given: dict[str, Any]) -> None:
+    users, items = (sorted(set(given["relevance"][name].to_pylist())) for name in ("user", "item"))
+    by = [
+        {user: "even" if place % 2 == 0 else "odd" for place, user in enumerate(users)},
+        of_items({item: ("rock", "jazz")[place % 2] for place, item in enumerate(items[3:])}, "genre"),
+    ]
+    here = bridgeval.evaluate(**in_spark(spark, given), metrics=METRICS, by=by).slices
+    local = bridgeval.evaluate(**given, metrics=METRICS, by=by).slices
+    assert {row.side for row in local.means} == {"user", "item"}
+    assert [(row.kind, row.slice, row.metric, row.users) for row in here.means] == [
+        (row.kind, row.slice, row.metric, row.users) for row in local.means
+    ]
+    assert [row.value for row in here.means] == pytest.approx([row.value for row in local.means], abs=1e-12)

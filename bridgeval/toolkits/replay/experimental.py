@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval.data.rows import Rows
 from bridgeval.engine.metric import Metric as EngineMetric
-from bridgeval.engine.summary import Over
+from bridgeval.engine.state import UserTable
+from bridgeval.engine.summary import Over, Result
 from bridgeval.toolkits.replay import older
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
 from bridgeval.toolkits.replay.engines import SPARK, rows
 from bridgeval.toolkits.replay.metrics import EXPERIMENTAL
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
 from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
+from bridgeval.toolkits.replay.significance import kept, significance
 from bridgeval.toolkits.replay.tables import compared, with_row
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bridgeval.report.comparison import Comparison
+    from bridgeval.report.report import Report
 
 __all__ = [
     "MAP",
@@ -157,6 +162,7 @@ class Experiment:
         metrics: metric object -> the cutoff or cutoffs.
         calc_median: whether to add a column with the (lower) median after each value.
         calc_conf_interval: the confidence of a column with half the width of the mean's interval; None adds none.
+        per_user: whether to keep the users' values, for `significance`; 8 bytes for each user, column and system.
 
     Attributes:
         results: a pandas frame, a row for each system.
@@ -168,6 +174,8 @@ class Experiment:
         metrics: Mapping[Metric, Any],
         calc_median: bool = False,
         calc_conf_interval: float | None = None,
+        *,
+        per_user: bool = False,
     ) -> None:
         import pandas as pd
 
@@ -179,27 +187,55 @@ class Experiment:
         self._max_k = max(max(ks) for ks in self._metrics.values())
         self._calc_median = calc_median
         self._interval = None if calc_conf_interval is None else ConfidenceInterval(calc_conf_interval)
+        self._per_user = per_user
+        self._kept: dict[str, Report] = {}
         self.results = pd.DataFrame()
 
     def add_result(self, name: str, pred: Any, ground_truth_users: Any = None) -> None:
         """Evaluates a system and adds its row; lists are cut to the largest k of all metrics."""
         shown = pred if self._wants_frames else rows(pred, "recommendations", older.COLUMNS)
         values: dict[str, Any] = {}
-        overs: list[Over] = ["mean", "lower_median"] if self._calc_median else ["mean"]
+        asked_for: dict[Over, bool] = {"mean": True, "lower_median": self._calc_median, "per_user": self._per_user}
+        overs = [over for over, wanted in asked_for.items() if wanted]
+        means: dict[str, Result] = {}
+        users: dict[str, UserTable | None] = {}
+        asked: dict[str, EngineMetric] = {}
         for metric, ks in self._metrics.items():
             found = older.results(metric, older.Call(shown, self._test, ks, self._max_k, ground_truth_users), overs)
             for k in sorted(ks):
                 column = f"{metric}@{k}"
                 values[column] = found[k, "mean"].value
+                if self._per_user:
+                    means[column], users[column] = found[k, "mean"], found[k, "per_user"].per_user
+                    asked[column] = self._engine_metric(metric, k, column)
                 if self._calc_median:
                     values[f"{column}_median"] = found[k, "lower_median"].value
                 if self._interval is not None:
                     values[f"{column}_{self._interval.alpha}_conf_interval"] = self._half_width(found[k, "mean"])
+        if self._per_user:
+            self._kept[name] = kept(asked, means, users)
         self.results = with_row(self.results, name, values)
+
+    def _engine_metric(self, metric: Metric, k: int, column: str) -> EngineMetric:
+        """What says in which direction a column is better; of one's own metrics higher is."""
+        if older.enriches(metric):
+            return EngineMetric(label=column)
+        return metric._older_metrics([k], self._max_k, "mean", given=False)[0]
 
     def compare(self, name: str) -> pd.DataFrame:
         """The change of every mean against the system `name`, in percent, as text."""
         return compared(self.results, name)
+
+    def significance(self, name: str, **options: Any) -> Comparison:
+        """Paired tests and intervals of every system against `name`; nothing is evaluated again.
+
+        RePlay has no such method; its `compare` gives percentages alone. Needs per_user=True.
+
+        Args:
+            name: the system to compare with.
+            options: of `bridgeval.compare`, e.g. test="wilcoxon", pairs="all" or by=.
+        """
+        return significance(self._kept, self.results.index, name, **options)
 
     def _half_width(self, result: Any) -> float:
         """0 for a value that is not taken over users."""

@@ -12,11 +12,16 @@ from bridgeval.errors import BadParameterError, NeedError
 from bridgeval.toolkits.replay.bases import Metric, inputs_of
 from bridgeval.toolkits.replay.engines import DICT, Engine, engine_of
 from bridgeval.toolkits.replay.newer import SINGLE_BASE, Unexpectedness, items_as_categories
-from bridgeval.toolkits.replay.run import Question, answers
+from bridgeval.toolkits.replay.run import Question, answers, results_of
+from bridgeval.toolkits.replay.significance import collecting, kept, significance
 from bridgeval.toolkits.replay.tables import compared, with_row
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bridgeval.data.inputs import Inputs
+    from bridgeval.report.comparison import Comparison
+    from bridgeval.report.report import Report
 
 
 class OfflineMetrics:
@@ -69,6 +74,12 @@ class OfflineMetrics:
         self, engine: Engine, recommendations: Any, ground_truth: Any, train: Any, bases: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The same by the rules of a given engine, for frames of any kind."""
+        return answers(*self.asked(engine, recommendations, ground_truth, train, bases), engine)
+
+    def asked(
+        self, engine: Engine, recommendations: Any, ground_truth: Any, train: Any, bases: Mapping[str, Any]
+    ) -> tuple[list[Question], Inputs]:
+        """What is asked, of which data."""
         given = {"ground_truth": ground_truth, "train": train, "base_recommendations": bases or None, "": True}
         for metric in self.metrics:
             if given[metric.second] is None:
@@ -79,7 +90,7 @@ class OfflineMetrics:
         if reads_categories and engine is DICT:
             # Mappings have no column of categories; RePlay takes the items for them.
             inputs = replace(inputs, recommendations=items_as_categories(inputs.recommendations))
-        return answers(self._questions(engine, list(bases)), inputs, engine)
+        return list(self._questions(engine, list(bases))), inputs
 
     def _questions(self, engine: Engine, bases: Sequence[str]) -> Iterator[Question]:
         late = ("base_recommendations", "")
@@ -107,6 +118,7 @@ class Experiment:
         item_column: name of the column with items.
         rating_column: name of the column with scores.
         category_column: name of the column with categories.
+        per_user: whether to keep the users' values, for `significance`; 8 bytes for each user, column and system.
 
     Attributes:
         results: a pandas frame, a row for each system.
@@ -129,6 +141,8 @@ class Experiment:
         item_column: str = "item_id",
         rating_column: str = "rating",
         category_column: str = "category_id",
+        *,
+        per_user: bool = False,
     ) -> None:
         import pandas as pd
 
@@ -136,16 +150,43 @@ class Experiment:
         self._ground_truth = ground_truth
         self._train = train
         self._base_recommendations = base_recommendations
+        self._per_user = per_user
+        self._kept: dict[str, Report] = {}
         self.results = pd.DataFrame()
 
     def add_result(self, name: str, recommendations: Any) -> None:
         """Evaluates a system and adds its row; a name that is there already has its row replaced."""
-        values = self._offline(recommendations, self._ground_truth, self._train, self._base_recommendations)
+        if self._per_user:
+            values = self._with_users(name, recommendations)
+        else:
+            values = self._offline(recommendations, self._ground_truth, self._train, self._base_recommendations)
         self.results = with_row(self.results, name, values)
+
+    def _with_users(self, name: str, recommendations: Any) -> dict[str, Any]:
+        """The values of a system; those of its users are kept."""
+        bases = _bases(self._base_recommendations)
+        engine = engine_of(recommendations, self._ground_truth, self._train, *bases.values())
+        questions, inputs = self._offline.asked(engine, recommendations, self._ground_truth, self._train, bases)
+        means = {one.key: one.metric for one in questions if one.mode.over(engine) == "mean"}
+        results = results_of([*(one.metric for one in questions), *collecting(means.values())], inputs)
+        users = {key: results[one].per_user for key, metric in means.items() if (one := metric.per_user()) is not None}
+        self._kept[name] = kept(means, {key: results[metric] for key, metric in means.items()}, users)
+        return {one.key: one.mode.value(results[one.metric], engine) for one in questions}
 
     def compare(self, name: str) -> pd.DataFrame:
         """The change of every value against the system `name`, in percent, as text."""
         return compared(self.results, name)
+
+    def significance(self, name: str, **options: Any) -> Comparison:
+        """Paired tests and intervals of every system against `name`; nothing is evaluated again.
+
+        RePlay has no such method; its `compare` gives percentages alone. Needs per_user=True.
+
+        Args:
+            name: the system to compare with.
+            options: of `bridgeval.compare`, e.g. test="wilcoxon", pairs="all" or by=.
+        """
+        return significance(self._kept, self.results.index, name, **options)
 
 
 def _bases(base_recommendations: Any) -> dict[str, Any]:

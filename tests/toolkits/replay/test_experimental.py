@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import bridgeval
@@ -152,6 +153,24 @@ def test_a_wrong_k_is_refused(k: Any) -> None:
     frames = data()
     with pytest.raises(BadParameterError, match="k"):
         NDCG()(frames["recs"], frames["truth"], k)
+
+
+def test_significance_is_that_of_the_paired_values() -> None:
+    truth = pd.DataFrame({"user_idx": [1, 2, 3, 4], "item_idx": [1, 1, 1, 1]})
+    old, new = (
+        pd.DataFrame({"user_idx": [1, 2, 3, 4], "item_idx": items, "relevance": [1.0] * 4})
+        for items in ([1, 2, 2, 2], [1, 1, 1, 2])
+    )
+    experiment = Experiment(truth, {HitRate(): [1], Coverage(truth): 1}, calc_median=True, per_user=True)
+    experiment.add_result("old", old)
+    experiment.add_result("new", new)
+    found = experiment.significance("old", resamples=200)
+    # Differences 0, 1, 1, 0: mean 1/2, standard deviation 1/sqrt(3), t = sqrt(3).
+    row = found.difference("HitRate@1")
+    assert (row.difference, row.wins, row.ties, row.losses) == (0.5, 2, 2, 0)
+    assert row.t == pytest.approx(3**0.5)
+    assert found.difference("Coverage@1").method == "none"
+    assert experiment.compare("old").loc["new", "HitRate@1"] == "200.0%"
 
 
 def test_the_interval_of_one_user_is_0_wide_in_the_older_generation_and_undefined_elsewhere() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from bridgeval.engine import plan
-from bridgeval.errors import BadParameterError, NeedError, UnknownMetricError
+from bridgeval.errors import BadParameterError, InputError, NeedError, UnknownMetricError
 from bridgeval.toolkits.replay import (
     MRR,
     NDCG,
@@ -16,6 +18,7 @@ from bridgeval.toolkits.replay import (
     Coverage,
     Experiment,
     HitRate,
+    Median,
     Metric,
     MetricDuplicatesWarning,
     Novelty,
@@ -160,6 +163,36 @@ def test_per_user_values_stand_in_the_results_and_are_not_compared() -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UnknownMetricError, match="no results for 'x'"):
         Experiment([HitRate(1)], {1: [8]}).compare("x")
+
+
+def test_significance_tests_the_values_that_were_added_and_evaluates_nothing_again(monkeypatch) -> None:
+    rng = np.random.default_rng(3)
+    users = range(40)
+    truth = {u: [7] for u in users}
+    systems = {
+        name: {u: [(int(item), -float(place)) for place, item in enumerate(rng.permutation(10))] for u in users}
+        for name in ("old", "new")
+    }
+    metrics = [MRR([2, 10]), HitRate(1, mode=Median()), Coverage(5)]
+    plain, keeping = (Experiment(metrics, truth, truth, per_user=keep) for keep in (False, True))
+    for name, lists in systems.items():
+        plain.add_result(name, lists)
+        keeping.add_result(name, lists)
+    pd.testing.assert_frame_equal(plain.results, keeping.results)
+    monkeypatch.setattr("bridgeval.toolkits.replay.offline.results_of", None)
+    found = keeping.significance("old", resamples=200)
+    pd.testing.assert_frame_equal(plain.compare("old"), keeping.compare("old"))
+    ranks = {name: np.array([[i for i, _ in lists[u]].index(7) + 1 for u in users]) for name, lists in systems.items()}
+    expected = stats.ttest_rel(1 / ranks["new"], 1 / ranks["old"])
+    row = found.difference("MRR@10")
+    assert (row.system, row.baseline, row.users) == ("new", "old", 40)
+    assert row.p_t == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.difference("Coverage@5").method == "none"
+    assert {d.metric for d in found} == {"MRR@2", "MRR@10", "Coverage@5"}
+    with pytest.raises(InputError, match="not kept"):
+        plain.significance("old")
+    with pytest.raises(UnknownMetricError, match="no results for 'x'"):
+        keeping.significance("x")
 
 
 def test_repeated_rows_of_both_sides_are_told_in_one_warning() -> None:
