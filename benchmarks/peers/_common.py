@@ -158,15 +158,29 @@ def _warm_up(peer: Peer, question: Question, arguments: argparse.Namespace) -> N
     than 10.
     """
     read = peer.readers[arguments.frame]
-    users = pd.read_parquet(arguments.truth, columns=["user_id"])["user_id"]
-    few_users = sorted(users.unique())[-20:]
+    few = _first_rows if arguments.frame == "file" else _rows_of_few_users
     with tempfile.TemporaryDirectory() as folder:
         frames = []
-        for name in ("recommendations", "truth"):
-            rows = pd.read_parquet(getattr(arguments, name), filters=[("user_id", "in", few_users)])
+        for name, rows in zip(("recommendations", "truth"), few(arguments), strict=True):
             rows.to_parquet(Path(folder, name))
             frames.append(read(Path(folder, name)))
         peer.evaluate(*frames, question)
+
+
+def _rows_of_few_users(arguments: argparse.Namespace) -> list[pd.DataFrame]:
+    users = pd.read_parquet(arguments.truth, columns=["user_id"])["user_id"]
+    wanted = [("user_id", "in", sorted(users.unique())[-20:])]
+    return [pd.read_parquet(path, filters=wanted) for path in (arguments.recommendations, arguments.truth)]
+
+
+def _first_rows(arguments: argparse.Namespace) -> list[pd.DataFrame]:
+    """Of files that may be larger than the memory allowed."""
+    import pyarrow.parquet as pq
+
+    return [
+        next(pq.ParquetFile(path).iter_batches(batch_size=1000)).to_pandas()
+        for path in (arguments.recommendations, arguments.truth)
+    ]
 
 
 def _relevant_definitions(peer: Peer, question: Question) -> dict[str, str]:

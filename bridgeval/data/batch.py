@@ -15,7 +15,7 @@ from torch import Tensor
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
 from bridgeval.data.sorting import count_repeats
 from bridgeval.data.standings import Standings, standings_in_lists
-from bridgeval.data.tensors import tensor_of
+from bridgeval.data.tensors import count_true, tensor_of
 from bridgeval.errors import NeedError
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Rectangle:
 
     def candidates(self, policy: Ranking) -> Tensor:
         """`[B]` int64: how many items the ranking has, however deep."""
-        return self.ranked_by(policy, None).valid.sum(1)
+        return count_true(self.ranked_by(policy, None).valid)
 
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""

@@ -28,7 +28,9 @@ def sorted_with_columns(items: Tensor, largest: int) -> tuple[Tensor, Tensor]:
     (tensor([[3, 7, 7]], dtype=torch.int32), tensor([[1, 0, 2]]))
     """
     bits = items.shape[1].bit_length()
-    in_order = _sorted_in_place(_packed(items, 0, bits, largest))
+    cells = torch.empty(items.shape, dtype=_wide_enough((largest + 1) << bits), device=items.device)
+    _pack(items, 0, bits, cells)
+    in_order = _sorted_in_place(cells)
     return (in_order >> bits).to(items.dtype), (in_order & ((1 << bits) - 1)).long()
 
 
@@ -40,9 +42,9 @@ def count_repeats(items: Tensor, lengths: Tensor) -> int:
     """
     if items.shape[1] < 2:
         return 0
-    in_order = numbers(sorted_rows(items))
-    flags = in_order[:, 1:] == in_order[:, :-1]
-    equal = int(np.count_nonzero(flags) if isinstance(flags, np.ndarray) else flags.sum())
+    flat = numbers(sorted_rows(items)).reshape(-1)
+    at = _nonzero(flat[1:] == flat[:-1])
+    equal = int(((at + 1) % items.shape[1] != 0).sum())
     return equal - int((items.shape[1] - lengths - 1).clamp_(min=0).sum()) if equal else 0
 
 
@@ -60,20 +62,20 @@ def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Ten
     >>> shared_cells(left, right, largest=9)
     (tensor([0, 0, 1]), tensor([0, 1, 0]), tensor([1, 0, 0]))
     """
-    width, bits = left.shape[1], (left.shape[1] + right.shape[1]).bit_length()
-    both = torch.cat([_packed(left, 0, bits, largest), _packed(right, width, bits, largest)], dim=1)
-    in_order = _sorted_in_place(both)
-    cells = numbers(in_order)
-    flags = (cells[:, 1:] ^ cells[:, :-1]) < (1 << bits)
-    row, at = _nonzero(flags, left.device)
-    first, second = in_order[row, at].long(), in_order[row, at + 1].long()
+    width, both = left.shape[1], left.shape[1] + right.shape[1]
+    bits = both.bit_length()
     mask = (1 << bits) - 1
-    column, match = first & mask, (second & mask) - width
-    is_shared = (column < width) & (match >= 0) & ((first >> bits) < largest)
-    if not bool(is_shared.all()):
-        row, column, match = row[is_shared], column[is_shared], match[is_shared]
-    by_column = _sorted_in_place((row << 2 * bits) | (column << bits) | match)
-    return by_column >> 2 * bits, (by_column >> bits) & mask, by_column & mask
+    cells = torch.empty((len(left), both), dtype=_wide_enough((largest + 1) << bits), device=left.device)
+    _pack(left, 0, bits, cells[:, :width])
+    _pack(right, width, bits, cells[:, width:])
+    flat = numbers(_sorted_in_place(cells)).reshape(-1)
+    at = _nonzero((flat[1:] ^ flat[:-1]) <= mask)
+    first, second = flat[at], flat[at + 1]
+    row, column, match = at // max(both, 1), first & mask, (second & mask) - width
+    is_shared = (column < width) & (match >= 0) & ((first >> bits) < largest) & (at + 1 < (row + 1) * both)
+    key = ((row << 2 * bits) | (column << bits) | match)[is_shared]
+    key = _sorted_in_place(torch.as_tensor(key).to(_wide_enough(len(left) << 2 * bits))).long()
+    return key >> 2 * bits, (key >> bits) & mask, key & mask
 
 
 def numbers(cells: Tensor) -> Any:
@@ -81,20 +83,19 @@ def numbers(cells: Tensor) -> Any:
     return cells.numpy() if cells.device.type == "cpu" else cells
 
 
-def _packed(items: Tensor, first: int, bits: int, largest: int) -> Tensor:
-    """Item and column, counted from `first`, in one integer: of 32 bits where that is enough."""
-    kind = torch.int32 if (largest + 1) << bits < 1 << 31 else torch.int64
-    columns = torch.arange(first, first + items.shape[1], dtype=kind, device=items.device)
-    return (items.to(kind) << bits).bitwise_or_(columns)
+def _pack(items: Tensor, first: int, bits: int, into: Tensor) -> None:
+    """Item and column, counted from `first`, in one integer."""
+    columns = torch.arange(first, first + items.shape[1], dtype=into.dtype, device=into.device)
+    torch.add(columns, items.to(into.dtype), alpha=1 << bits, out=into)
 
 
-def _nonzero(flags: Any, device: torch.device) -> tuple[Tensor, Tensor]:
-    if device.type != "cpu":
-        row, column = torch.nonzero(flags, as_tuple=True)
-        return row, column
-    at = np.flatnonzero(flags)
-    row = at // max(flags.shape[1], 1)
-    return torch.from_numpy(row), torch.from_numpy(at - row * flags.shape[1])
+def _wide_enough(beyond: int) -> torch.dtype:
+    """Integers of 32 bits, half the work, where all are below `beyond`."""
+    return torch.int32 if beyond <= 1 << 31 else torch.int64
+
+
+def _nonzero(flags: Any) -> Any:
+    return np.flatnonzero(flags) if isinstance(flags, np.ndarray) else torch.nonzero(flags).flatten()
 
 
 def _sorted_in_place(cells: Tensor) -> Tensor:

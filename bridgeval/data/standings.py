@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, RelevantLists, meetings
+from bridgeval.data.tensors import count_true
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def standings_in_lists(shown: RankedLists, scores: Tensor | None, relevant: Rele
         found,
         _spread(above[rows, places], flat, found.shape),
         _spread(tied[rows, places], flat, found.shape),
-        shown.valid.sum(1),
+        count_true(shown.valid),
     )
 
 
@@ -107,7 +108,7 @@ def _of_rows(cells: Tensor, rows: Tensor) -> Tensor:
 def rows_count(compare: np.ufunc, cells: Tensor, bar: Tensor | float) -> Tensor:
     """`[B]` int64: for how many cells of each row `compare(cell, bar)` holds.
 
-    On the CPU numpy compares and adds up bytes in a fifth of torch's time.
+    On the CPU numpy compares in half of torch's time.
 
     >>> rows_count(np.greater, torch.tensor([[3.0, 1.0, 2.0]]), 1.5)
     tensor([2])
@@ -116,4 +117,4 @@ def rows_count(compare: np.ufunc, cells: Tensor, bar: Tensor | float) -> Tensor:
         same_in_torch: Callable[[Tensor, Tensor | float], Tensor] = getattr(torch, compare.__name__)
         return same_in_torch(cells, bar).sum(1)
     flags = compare(cells.numpy(), bar.numpy() if isinstance(bar, Tensor) else bar)
-    return torch.from_numpy(np.add.reduce(flags.view(np.uint8), axis=1, dtype=np.uint32).astype(np.int64))
+    return count_true(torch.from_numpy(flags))

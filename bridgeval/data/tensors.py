@@ -31,3 +31,15 @@ def tensor_of(array: npt.NDArray[Any]) -> Tensor:
 def looked_up(table: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     """`table[positions]`, by all threads."""
     return torch.index_select(tensor_of(table), 0, tensor_of(positions)).numpy()
+
+
+def count_true(flags: Tensor) -> Tensor:
+    """`[B]` int64: how many cells of each row hold. On the CPU numpy adds up bytes in a fifth of torch's time.
+
+    >>> count_true(torch.tensor([[True, False, True]]))
+    tensor([2])
+    """
+    if flags.device.type != "cpu":
+        return flags.sum(1)
+    counts = np.add.reduce(flags.numpy().view(np.uint8), axis=1, dtype=np.uint32)
+    return torch.from_numpy(counts.astype(np.int64))

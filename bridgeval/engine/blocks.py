@@ -23,6 +23,7 @@ from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.slates import Slates
 from bridgeval.data.standings import Standings
+from bridgeval.data.tensors import count_true
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
@@ -191,7 +192,7 @@ class RelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[Relevant(self.relevance)].valid.sum(1)
+        return count_true(blocks[Relevant(self.relevance)].valid)
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class ShownCount(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[Ranked(self.ranking)].valid.sum(1)
+        return count_true(blocks[Ranked(self.ranking)].valid)
 
 
 @dataclass(frozen=True)

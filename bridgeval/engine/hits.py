@@ -50,25 +50,26 @@ class HitList:
         has_hit = self.count(self.depth) > 0
         return first.masked_scatter_(has_hit, self.place_of[starts[has_hit]])
 
+    @cached_property
+    def first_reciprocal(self) -> Tensor:
+        """`[B]` float64: 1 / `first`."""
+        return self.first.double().reciprocal_()
+
     @property
     def ordinal(self) -> Tensor:
         """`[n]` int64: 1 for a user's first hit, 2 for the second, ..."""
         return self._runs[1]
 
     def running(self, values: Tensor) -> Tensor:
-        """`[B, H]`: values `[n]` of the hits, added up from left to right; for `up_to`."""
+        """`[B, H + 1]`: what the first 0, 1, 2, ... hits come to, of values `[n]` of each; for `up_to`."""
         counts = self.count(self.depth)
         most = int(counts.max()) if len(counts) else 0
-        cells = values.new_zeros((self.size, most))
-        return cells.index_put_((self.rows, self.ordinal - 1), values).cumsum_(1)
+        cells = values.new_zeros((self.size, most + 1))
+        return cells.index_put_((self.rows, self.ordinal), values).cumsum_(1)
 
     def up_to(self, k: int, running: Tensor) -> Tensor:
-        """`[B]`: what `running` `[B, H]` has come to within the first k places; 0 where there is no hit."""
-        if not running.shape[1]:
-            return running.new_zeros(len(running))
-        count = self.count(k)
-        reached = running.gather(1, (count - 1).clamp_(min=0)[:, None]).squeeze(1)
-        return reached.masked_fill_(count == 0, 0)
+        """`[B]`: what `running` has come to within the first k places."""
+        return running.gather(1, self.count(k)[:, None]).squeeze(1)
 
     @cached_property
     def _runs(self) -> tuple[Tensor, Tensor]:

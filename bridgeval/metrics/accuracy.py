@@ -115,8 +115,7 @@ class MRR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        first = hits.first
-        return torch.where(first <= min(self.k, hits.depth), 1 / first.double(), 0.0)
+        return hits.first_reciprocal.masked_fill(hits.first > min(self.k, hits.depth), 0)
 
 
 @dataclass(frozen=True)
@@ -298,7 +297,7 @@ class DistinctRelevantCount(Block[Tensor]):
 
 @dataclass(frozen=True)
 class PrecisionSums(Block[Tensor]):
-    """Precision at each hit, summed over the first 1, 2, ... hits: `[B, H]` float64."""
+    """Precision at each hit, summed over the first 0, 1, 2, ... hits: `[B, H + 1]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()

@@ -89,7 +89,7 @@ class GradedHits(Block[Graded]):
 
 @dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
-    """DCG at each hit: `[B, H]` float64."""
+    """DCG of the first 0, 1, 2, ... hits: `[B, H + 1]` float64."""
 
     gain: Gain
     discount: Discount
@@ -113,4 +113,6 @@ class IdealGains(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         gains = blocks[Gains(self.gain, self.relevance)]
         weights = discounts(self.discount, gains.shape[1], blocks.device)
-        return (sorted_rows(gains).flip(1) * weights).cumsum(1)
+        if not bool((gains[:, 1:] <= gains[:, :-1]).all()):
+            gains = sorted_rows(gains).flip(1)
+        return (gains * weights).cumsum_(1)

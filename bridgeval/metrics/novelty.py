@@ -52,7 +52,9 @@ class ItemNovelty(Block[Tensor]):
 
 @dataclass(frozen=True)
 class NoveltySums(Block[Tensor]):
-    """Weighted, discounted novelty of the first 1, 2, ... hits `[B, H]`, or, unweighted, places `[B, C]`; float64."""
+    """Weighted, discounted novelty, float64: of the first 0, 1, 2, ... hits `[B, H + 1]`; unweighted, of the first
+    1, 2, ... places `[B, C]`.
+    """
 
     novelty: ItemNovelty
     gain: Weight
