@@ -29,7 +29,7 @@ DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
 # Seconds that one evaluation may take.
 LIMIT = 300.0
 # An evaluation that takes longer is measured once.
-SLOW = 60.0
+SLOW = 20.0
 # Peers are measured on one kind of data from this many users on.
 MANY_USERS = 1_000_000
 
