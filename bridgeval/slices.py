@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bridgeval.data.columns import ITEM, USER
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.labels import Labels, labels_of
 from bridgeval.data.rows import as_table, rows_of
 from bridgeval.data.tables import popularity_of

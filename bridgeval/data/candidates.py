@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bridgeval.data.encoding import distinct, encode
 from bridgeval.data.files import is_path, table_at
 from bridgeval.data.grouping import Grouping
-from bridgeval.data.ids import Codes, Ids, distinct, encode
+from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows, rows_of
 from bridgeval.data.tables import ids_of, popularity_of

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bridgeval.data.ids import PEEK, Codes, Ids, Runs, encode_heads
+from bridgeval.data.encoding import PEEK, Runs, encode_heads
+from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.threads import side_by_side
 
 
@@ -62,7 +63,7 @@ def grouped_rows(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, l
     >>> users.tolist(), one.offsets.tolist(), other.offsets.tolist()
     ([7, 8, 9], [0, 2, 2, 3], [0, 0, 1, 2])
     """
-    runs = [column.runs() for column in columns]
+    runs = [Runs.of(column) for column in columns]
     vocabulary, codes = encode_heads(runs, what)
     return vocabulary, [_grouping(run, code, len(vocabulary)) for run, code in zip(runs, codes, strict=True)]
 

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
+from bridgeval.data.encoding import distinct, encode
 from bridgeval.data.grouping import Grouping
-from bridgeval.data.ids import Ids, distinct, encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.pairs import PairTable
 from bridgeval.data.ranking import Ranking

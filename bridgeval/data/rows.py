@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.data.columns import Role, columns_for
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]

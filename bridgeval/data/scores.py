@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from bridgeval.data.candidates import Candidates
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.inputs import Inputs, highest_first
 from bridgeval.data.matrix import PairColumn
 from bridgeval.data.needs import Needs

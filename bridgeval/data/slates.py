@@ -11,8 +11,9 @@ import numpy.typing as npt
 import torch
 
 from bridgeval.data.batch import Rectangle, ShownRows
+from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import Grouping, grouped_rows
-from bridgeval.data.ids import Codes, Ids, encode
+from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Floats, Rows
 from bridgeval.data.threads import side_by_side
 from bridgeval.errors import BadValueError

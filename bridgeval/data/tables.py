@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from bridgeval.data.columns import ITEM, USER
 from bridgeval.data.context import Table
-from bridgeval.data.ids import Ids, distinct, encode
+from bridgeval.data.encoding import distinct, encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.rows import Rows, as_table, is_frame
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
 

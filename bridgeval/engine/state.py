@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 
 if TYPE_CHECKING:
     import pandas as pd

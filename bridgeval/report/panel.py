@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pa_parquet
 
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows
 from bridgeval.data.tables import popularity_of

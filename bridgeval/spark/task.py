@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import torch
 
 from bridgeval.data.context import Context
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.rows import Rows, rows_of_table
 from bridgeval.engine.plan import Execution, Plan, fold

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridgeval.data import ids as ids_module
-from bridgeval.data import threads
+from bridgeval.data import encoding, threads
+from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import Grouping, grouped_rows, order_by
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.pairs import PairTable
 from bridgeval.data.rows import Rows
 
@@ -29,9 +29,9 @@ def as_ids(column: list[int], kind: str) -> Ids:
 def small_columns_are_long(request, monkeypatch):
     if request.param == "side by side":
         monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
-        monkeypatch.setattr(ids_module, "ROWS_FOR_THREADS", 2)
-    monkeypatch.setattr(ids_module, "PEEK", 4)
-    monkeypatch.setattr(ids_module, "BLOCK", 3)
+        monkeypatch.setattr(encoding, "ROWS_FOR_THREADS", 2)
+    monkeypatch.setattr(encoding, "PEEK", 4)
+    monkeypatch.setattr(encoding, "BLOCK", 3)
 
 
 @pytest.mark.parametrize("kind", ["integers", "far apart", "strings", "categories"])

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30)
 small = st.lists(st.integers(-50, 50), max_size=30)

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from bridgeval.data.context import Table
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.errors import BadValueError, InputError
 
 BETWEEN = re.compile(r"[ \t,]+")

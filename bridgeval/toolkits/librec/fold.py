@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 import bridgeval
 from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.inputs import Inputs, offers_of
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows

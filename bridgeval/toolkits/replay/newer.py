@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.rows import Rows
 from bridgeval.engine.metric import Metric as EngineMetric
 from bridgeval.engine.summary import Over

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from bridgeval.data.batch import batches
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bridgeval.data.ids import distinct, encode
+from bridgeval.data.encoding import distinct, encode
 from bridgeval.data.inputs import Inputs
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows

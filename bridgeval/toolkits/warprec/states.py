@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.errors import BadParameterError
 from bridgeval.toolkits.warprec.bases import Reduction
 

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bridgeval.data.ids import Ids, encode
+from bridgeval.data.encoding import encode
+from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Hits, Ranked, Relevant, ShownColumn, ShownGains
 from bridgeval.toolkits.warprec.bases import BaseMetric, MetricBlock

@@ -1,0 +1,172 @@
+"""Encoding: columns of ids as dense codes into one sorted vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bridgeval.data.ids import TABLE_ENTRIES, Codes, Ids, is_coded, same_kind, span_of, table_fits
+from bridgeval.data.tensors import looked_up
+from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side
+
+# Rows that are looked at before a whole column is.
+PEEK = 1000
+# A column comes in runs where there are at most this many for a row.
+RUNS_PER_ROW = 0.5
+# Rows that are looked at together while all ids there could be may still turn up.
+BLOCK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A column as runs of equal ids.
+
+    Attributes:
+        heads: the id of each run.
+        starts: where each run begins; None where every row is a run of its own.
+        length: rows of the column.
+    """
+
+    heads: Ids
+    starts: npt.NDArray[np.int64] | None
+    length: int
+
+    @staticmethod
+    def of(column: Ids) -> Runs:
+        """The column by runs, where it comes so; only the first rows are looked at to tell.
+
+        >>> Runs.of(Ids.of(["b", "b", "b", "a"])).heads.tolist()
+        ['b', 'a']
+        """
+        if len(_run_starts(column.values[:PEEK])) > RUNS_PER_ROW * min(len(column), PEEK):
+            return Runs(column, None, len(column))
+        starts = _run_starts(column.values)
+        return Runs(column.take(starts), starts, len(column))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """How many rows each run has."""
+        return np.ones(self.length, dtype=np.int64) if self.starts is None else np.diff(self.starts, append=self.length)
+
+    def spread(self, codes: Codes) -> Codes:
+        """Codes of the heads as codes of the rows."""
+        return codes if self.starts is None else np.repeat(codes, self.lengths)
+
+
+def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]:
+    """One sorted vocabulary for all columns, and each column's codes in it.
+
+    Codes are ordered as the ids are (integers by value, strings by code point), so that "item id descending"
+    is "code descending".
+
+    >>> vocabulary, codes = encode([Ids.of([30, 10]), Ids.of([20])])
+    >>> vocabulary.tolist(), [c.tolist() for c in codes]
+    ([10, 20, 30], [[2, 0], [1]])
+    """
+    runs = [Runs.of(column) for column in columns]
+    vocabulary, codes = encode_heads(runs, what)
+    return vocabulary, [run.spread(code) for run, code in zip(runs, codes, strict=True)]
+
+
+def encode_heads(runs: Sequence[Runs], what: str = "ids") -> tuple[Ids, list[Codes]]:
+    """One sorted vocabulary for all columns, and the codes of the heads of each."""
+    columns = [run.heads for run in runs]
+    filled = [c for c in columns if len(c)]
+    for other in filled[1:]:
+        same_kind(filled[0], other, what)
+    if not filled:
+        return columns[0], [np.zeros(0, dtype=np.int32) for _ in columns]
+    if _same_and_sorted(columns):
+        return columns[0], [np.arange(len(columns[0]), dtype=np.int32) for _ in columns]
+    if filled[0].is_integer:
+        return _encode_integers([c.values if len(c) else np.zeros(0, dtype=np.int64) for c in columns])
+    return _encode_strings([c.values if len(c) else pa.array([], pa.large_string()) for c in columns])
+
+
+def _same_and_sorted(columns: Sequence[Ids]) -> bool:
+    """Whether all have the same ids in ascending order, as tables that were sorted by user do."""
+    if any(len(c) != len(columns[0]) or not (c.is_integer or pa.types.is_large_string(c.values.type)) for c in columns):
+        return False
+    first, *others = (column.to_arrow() for column in columns)
+    # A few rows tell of most columns that they are not.
+    in_order = (bool(pc.all(pc.less(rows[:-1], rows[1:])).as_py()) for rows in (first[:PEEK], first))
+    return all(in_order) and all(other.equals(first) for other in others)
+
+
+def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Sorted, without repeats. `np.unique` hashes before it sorts and takes ten times as long.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(keys)
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
+    filled = [c for c in columns if len(c)]
+    low, high = span_of(filled)
+    if table_fits(low, high, sum(map(len, filled))):
+        start = 0 if 0 <= low < TABLE_ENTRIES else low
+        shifted = [c if start == 0 else c - start for c in columns]
+        present = _present(shifted, low - start, high - start)
+        if bool(present[low - start :].all()):
+            return Ids(np.arange(low, high + 1)), [
+                (c - (low - start) if low > start else c).astype(np.int32) for c in shifted
+            ]
+        code_of = np.cumsum(present, dtype=np.int32)
+        code_of -= 1
+        return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
+    vocabulary = distinct(np.concatenate(filled))
+    return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
+
+
+def _present(columns: Iterable[npt.NDArray[np.int64]], low: int, high: int) -> npt.NDArray[np.bool_]:
+    """`[high + 1]`: which values occur; a few blocks of rows tell where all from `low` to `high` do."""
+    present = np.zeros(high + 1, dtype=bool)
+    for column in columns:
+        for block in range(0, len(column), BLOCK):
+            present[column[block : block + BLOCK]] = True
+            if bool(present[low:].all()):
+                return present
+    return present
+
+
+def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[Codes]]:
+    coded = [_coded(column) for column in columns]
+    distinct = pc.unique(pa.concat_arrays([piece.dictionary for pieces in coded for piece in pieces]))
+    vocabulary = distinct.take(pc.sort_indices(distinct))
+    return Ids(vocabulary), [np.concatenate([_codes_in(vocabulary, piece) for piece in pieces]) for pieces in coded]
+
+
+def _coded(column: pa.LargeStringArray) -> list[pa.DictionaryArray]:
+    """The column in one or two coded pieces."""
+    if is_coded(column):
+        return [column]
+    half = len(column) // 2
+    pieces = [column[:half], column[half:]] if len(column) > ROWS_FOR_THREADS else [column]
+    return side_by_side([piece.dictionary_encode for piece in pieces], len(column))
+
+
+def _codes_in(vocabulary: pa.LargeStringArray, column: pa.DictionaryArray) -> Codes:
+    code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
+    return code_of.astype(np.int32)[column.indices.to_numpy(zero_copy_only=False)]
+
+
+def _run_starts(values: Any) -> npt.NDArray[np.int64]:
+    if isinstance(values, np.ndarray):
+        changes = np.flatnonzero(values[1:] != values[:-1])
+    elif is_coded(values):
+        return _run_starts(values.indices.to_numpy(zero_copy_only=False))
+    else:
+        changes = np.flatnonzero(pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False))
+    changes += 1
+    return np.concatenate([np.zeros(min(len(values), 1), dtype=np.int64), changes])
