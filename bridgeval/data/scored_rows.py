@@ -54,10 +54,10 @@ class ScoredRows:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define lengths")
 
     def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define laid_out")
 
     def _users(self, start: int, stop: int) -> Any:
         """The ids of a batch as a function is given them: an int64 array, or a list of strings."""
