@@ -22,14 +22,12 @@ from pathlib import Path
 
 from goals import goals
 from machine import machine
-from measuring import DATA, HERE, OURS, PEERS, Library, Row, World, agreement, measured
+from measuring import DATA, HERE, OURS, PEERS, SLOW, Library, Row, World, agreement, measured
 from page import cells, line, page, picture
 
 DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
 # Seconds that one evaluation may take.
 LIMIT = 300.0
-# An evaluation that takes longer is measured once.
-SLOW = 20.0
 # Peers are measured on one kind of data from this many users on.
 MANY_USERS = 1_000_000
 

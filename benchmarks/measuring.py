@@ -21,6 +21,8 @@ HERE = Path(__file__).parent
 DATA = HERE / "data"
 OURS = "bridgeval"
 Row = dict[str, Any]
+# An evaluation that takes more seconds is measured once.
+SLOW = 20.0
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goals import goals
-from measuring import OURS, PEERS, Row
+from measuring import OURS, PEERS, SLOW, Row
 
 HEAD = ("case", "library", "wall s", "CPU s", "peak MB", "ratio", "same numbers")
 WIDTHS = (52, 24, 16, 9, 9, 8, 0)
@@ -17,7 +17,7 @@ INTRODUCTION = """\
 
 Made by `make bench`; every number below is from one run of it. The same data, six metrics at four cutoffs, each library
 in a process and an environment of its own, from a frame in memory to the numbers, after one warm-up. Wall and CPU
-seconds are medians of {runs}, or of one where an evaluation takes over a minute. CPU includes threads and child
+seconds are medians of {runs}, or of one where an evaluation takes over {slow:g} s. CPU includes threads and child
 processes; the peak includes the interpreter, the libraries and the frames. "Same numbers" says how many of a library's
 values equal those that bridgeval gives under that library's definitions. A peer has five minutes for one evaluation;
 for 1,000,000 users peers are measured on sorted int64 rows alone.
@@ -75,7 +75,7 @@ def page(results: dict[str, Any], picture_path: Path, document: Path) -> str:
     worlds = dict.fromkeys(row["world"] for row in frames)
     repeated = max((row.get("runs", 0) for row in frames), default=0)
     parts = [
-        INTRODUCTION.format(runs=repeated),
+        INTRODUCTION.format(runs=repeated, slow=SLOW),
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
         f"Python {machine['python']}; {versions}. {machine['date']}.",
         *([f"Sizes and budgets of memory were multiplied by {results['scale']}."] if results["scale"] != 1 else []),
