@@ -64,8 +64,9 @@ class Bench:
                 world = self.world(users, ids, order)
                 yield Case("frames", Library("bridgeval", OURS), world, self.repeat)
                 yield Case("frames", Library("bridgeval polars", OURS, "polars"), world, self.repeat)
-                if users < MANY_USERS or (ids, order) == ("int", "sorted"):
-                    for peer in PEERS:
+                plain = (ids, order) == ("int", "sorted")
+                for peer in PEERS:
+                    if plain or (users < MANY_USERS and not peer.patient):
                         yield Case("frames", peer, world, self.repeat)
         ours = self.world(base)
         read = Library("pandas.read_parquet", OURS, "file", ("task=read",))

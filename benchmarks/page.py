@@ -20,7 +20,7 @@ in a process and an environment of its own, from a frame in memory to the number
 seconds are medians of {runs}, or of one where an evaluation takes over {slow:g} s. CPU includes threads and child
 processes; the peak includes the interpreter, the libraries and the frames. "Same numbers" says how many of a library's
 values equal those that bridgeval gives under that library's definitions. A peer has five minutes for one evaluation;
-for 1,000,000 users peers are measured on sorted int64 rows alone.
+for 1,000,000 users peers are measured on sorted int64 rows alone, and so are, for any number, {patient}.
 """
 
 
@@ -75,7 +75,9 @@ def page(results: dict[str, Any], picture_path: Path, document: Path) -> str:
     worlds = dict.fromkeys(row["world"] for row in frames)
     repeated = max((row.get("runs", 0) for row in frames), default=0)
     parts = [
-        INTRODUCTION.format(runs=repeated, slow=SLOW),
+        INTRODUCTION.format(
+            runs=repeated, slow=SLOW, patient=" and ".join(peer.name for peer in PEERS if peer.patient)
+        ),
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
         f"Python {machine['python']}; {versions}. {machine['date']}.",
         *([f"Sizes and budgets of memory were multiplied by {results['scale']}."] if results["scale"] != 1 else []),

@@ -1,8 +1,14 @@
-"""The command as a person runs it: a process, files, what it printed and how it ended."""
+"""The command as a person runs it: a process, files, what it printed and how it ended.
+
+Each command is a process of its own, forked from one that has imported the package: to import torch takes longer than
+all that most commands do.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,13 +45,39 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "bridgeval", *arguments]
 
 
+FORKING = multiprocessing.get_context("forkserver")
+FORKING.set_forkserver_preload(["bridgeval", "bridgeval.cli", "pandas", "torch", "scipy.stats"])
+SECONDS = 120
+
+
 @pytest.fixture
-def run(folder: Path) -> Run:
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     def run(*arguments: str, stdin: str | bytes | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-        given = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            command(*arguments), cwd=folder, env=environment(**env), input=given, capture_output=True, timeout=120
-        )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+        streams = [tmp_path_factory.mktemp("streams") / name for name in ("in", "out", "err")]
+        streams[0].write_bytes((stdin.encode() if isinstance(stdin, str) else stdin) or b"")
+        process = FORKING.Process(target=_command, args=(arguments, folder, environment(**env), streams))
+        process.start()
+        process.join(SECONDS)
+        if process.exitcode is None:
+            process.kill()
+            raise TimeoutError(f"bridgeval {' '.join(arguments)} took over {SECONDS} s")
+        out, err = (stream.read_bytes().decode() for stream in streams[1:])
+        return subprocess.CompletedProcess(list(arguments), process.exitcode, out, err)
 
     return run
+
+
+def _command(arguments: tuple[str, ...], folder: Path, env: dict[str, str], streams: list[Path]) -> None:
+    """What `python -m bridgeval` does, in this process."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(env)
+    for number, stream in enumerate(streams):
+        os.dup2(os.open(stream, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT), number)
+    # These were opened for the process that this one was forked from.
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        for number in range(3)
+    )
+    sys.argv = ["bridgeval", *arguments]
+    runpy.run_module("bridgeval", run_name="__main__", alter_sys=True)
