@@ -133,6 +133,6 @@ def picture(results: dict[str, Any], path: Path) -> None:
     axes.set_title("From a frame to six metrics at four cutoffs")
     axes.grid(alpha=0.3)
     if chosen:
-        axes.legend(fontsize="small")
+        figure.legend(loc="outside right upper", fontsize="small")
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
