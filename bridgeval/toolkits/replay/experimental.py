@@ -15,13 +15,10 @@ from bridgeval.toolkits.replay.engines import SPARK, rows
 from bridgeval.toolkits.replay.metrics import EXPERIMENTAL
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
 from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
-from bridgeval.toolkits.replay.significance import kept, significance
-from bridgeval.toolkits.replay.tables import compared, with_row
+from bridgeval.toolkits.replay.significance import Systems, kept
+from bridgeval.toolkits.replay.tables import with_row
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from bridgeval.report.comparison import Comparison
     from bridgeval.report.report import Report
 
 __all__ = [
@@ -154,7 +151,7 @@ class Coverage(_RecOnly):
         return super()._older_metrics(ks, max_k, "mean", given)
 
 
-class Experiment:
+class Experiment(Systems):
     """Values of several systems in one table.
 
     Args:
@@ -221,21 +218,6 @@ class Experiment:
         if older.enriches(metric):
             return EngineMetric(label=column)
         return metric._older_metrics([k], self._max_k, "mean", given=False)[0]
-
-    def compare(self, name: str) -> pd.DataFrame:
-        """The change of every mean against the system `name`, in percent, as text."""
-        return compared(self.results, name)
-
-    def significance(self, name: str, **options: Any) -> Comparison:
-        """Paired tests and intervals of every system against `name`; nothing is evaluated again.
-
-        RePlay has no such method; its `compare` gives percentages alone. Needs per_user=True.
-
-        Args:
-            name: the system to compare with.
-            options: of `bridgeval.compare`, e.g. test="wilcoxon", pairs="all" or by=.
-        """
-        return significance(self._kept, self.results.index, name, **options)
 
     def _half_width(self, result: Any) -> float:
         """0 for a value that is not taken over users."""

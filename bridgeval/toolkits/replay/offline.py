@@ -13,14 +13,11 @@ from bridgeval.toolkits.replay.bases import Metric, inputs_of
 from bridgeval.toolkits.replay.engines import DICT, Engine, engine_of
 from bridgeval.toolkits.replay.newer import SINGLE_BASE, Unexpectedness, items_as_categories
 from bridgeval.toolkits.replay.run import Question, answers, results_of
-from bridgeval.toolkits.replay.significance import collecting, kept, significance
-from bridgeval.toolkits.replay.tables import compared, with_row
+from bridgeval.toolkits.replay.significance import Systems, collecting, kept
+from bridgeval.toolkits.replay.tables import with_row
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bridgeval.data.inputs import Inputs
-    from bridgeval.report.comparison import Comparison
     from bridgeval.report.report import Report
 
 
@@ -106,7 +103,7 @@ class OfflineMetrics:
                 yield from metric.questions(engine)
 
 
-class Experiment:
+class Experiment(Systems):
     """Values of several systems in one table.
 
     Args:
@@ -172,21 +169,6 @@ class Experiment:
         users = {key: results[one].per_user for key, metric in means.items() if (one := metric.per_user()) is not None}
         self._kept[name] = kept(means, {key: results[metric] for key, metric in means.items()}, users)
         return {one.key: one.mode.value(results[one.metric], engine) for one in questions}
-
-    def compare(self, name: str) -> pd.DataFrame:
-        """The change of every value against the system `name`, in percent, as text."""
-        return compared(self.results, name)
-
-    def significance(self, name: str, **options: Any) -> Comparison:
-        """Paired tests and intervals of every system against `name`; nothing is evaluated again.
-
-        RePlay has no such method; its `compare` gives percentages alone. Needs per_user=True.
-
-        Args:
-            name: the system to compare with.
-            options: of `bridgeval.compare`, e.g. test="wilcoxon", pairs="all" or by=.
-        """
-        return significance(self._kept, self.results.index, name, **options)
 
 
 def _bases(base_recommendations: Any) -> dict[str, Any]:

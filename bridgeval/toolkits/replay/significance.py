@@ -11,8 +11,11 @@ from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import InputError, UnknownMetricError
 from bridgeval.report.report import Population, Report
+from bridgeval.toolkits.replay.tables import compared
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bridgeval.report.comparison import Comparison
 
 
@@ -33,24 +36,37 @@ def _called(metric: Metric, column: str) -> Metric:
     return replace(metric, label=column.removesuffix(f"@{getattr(metric, 'k', None)}"))
 
 
-def significance(systems: Mapping[str, Report], names: Iterable[str], name: str, **options: Any) -> Comparison:
-    """Every system against `name`, over the users that all of them have.
+class Systems:
+    """What both generations' Experiment can say of the systems in its table.
 
-    Args:
-        systems: what was kept.
-        names: all systems of the table.
-        name: the baseline.
-        options: of `bridgeval.compare`.
+    Attributes:
+        results: a row for each system, a column for each value.
     """
-    import bridgeval
 
-    if not systems:
-        raise InputError(
-            "the users' values were not kept, so that there is nothing to test",
-            hint="make it with Experiment(..., per_user=True) before adding results",
-        )
-    if name not in systems:
-        raise UnknownMetricError(
-            f"no results for {name!r}", hint=f"results were added for {', '.join(map(repr, names)) or 'nobody'}"
-        )
-    return bridgeval.compare(systems, **{"baseline": name, **options})
+    results: pd.DataFrame
+    _kept: dict[str, Report]
+
+    def compare(self, name: str) -> pd.DataFrame:
+        """The change of every value against the system `name`, in percent, as text."""
+        return compared(self.results, name)
+
+    def significance(self, name: str, **options: Any) -> Comparison:
+        """Paired tests and intervals of every system against `name`; nothing is evaluated again.
+
+        RePlay has no such method; its `compare` gives percentages alone. Needs per_user=True.
+
+        Args:
+            name: the system to compare with.
+            options: of `bridgeval.compare`, e.g. test="wilcoxon", pairs="all" or by=.
+        """
+        import bridgeval
+
+        if not self._kept:
+            raise InputError(
+                "the users' values were not kept, so that there is nothing to test",
+                hint="make it with Experiment(..., per_user=True) before adding results",
+            )
+        if name not in self._kept:
+            there = ", ".join(map(repr, self.results.index)) or "nobody"
+            raise UnknownMetricError(f"no results for {name!r}", hint=f"results were added for {there}")
+        return bridgeval.compare(self._kept, **{"baseline": name, **options})
