@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from bridgeval.data.context import Table
 from bridgeval.data.encoding import encode
+from bridgeval.data.grouping import grouped_rows
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.pairs import Positions, each_pair_once
 from bridgeval.data.rows import Rows
@@ -42,10 +43,10 @@ class History:
         (['rum', 'tea'], [1.0, 2.0], 3)
         """
         named = [rows.owners] if rows.empty is None else [rows.owners, rows.empty]
-        (users, (owners, *_)), (items, (codes,)) = side_by_side(
-            [lambda: encode(named), lambda: encode([rows.items])], len(rows)
+        (users, (by_user, *_)), (items, (codes,)) = side_by_side(
+            [lambda: grouped_rows(named), lambda: encode([rows.items])], len(rows)
         )
-        offsets, codes, _ = each_pair_once(owners, codes, (len(users), len(items)))
+        offsets, codes, _ = each_pair_once(by_user, codes, len(items))
         return History(users, items, offsets, codes)
 
     @property

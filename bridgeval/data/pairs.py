@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from bridgeval.data.grouping import Grouping
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
+from bridgeval.data.threads import side_by_side
 
 Positions = npt.NDArray[np.int64]
 
+# Entries of the table that tells of most pairs that they have no value.
 ENDS_PER_KEY = 16
+# In which pairs are put in order side by side.
+PIECES = 4
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,8 @@ class PairColumn:
         owners = np.zeros(len(codes), dtype=np.int64) if table.users is None else table.users.positions_in(users)
         known &= owners >= 0
         values = None if column is None else table.columns[column][known]
-        sizes = (1 if table.users is None else len(users), len(items))
-        pairs = owners[known].astype(np.int32), codes[known].astype(np.int32)
-        offsets, kept, values = each_pair_once(*pairs, sizes, values)
+        by_user = Grouping.of(owners[known].astype(np.int32), 1 if table.users is None else len(users))
+        offsets, kept, values = each_pair_once(by_user, codes[known].astype(np.int32), len(items), values)
         return PairColumn(offsets, kept, len(items), values, table.users is not None)
 
     def part(self, start: int, stop: int) -> PairColumn:
@@ -105,29 +110,34 @@ class PairColumn:
 
 
 def each_pair_once(
-    owners: Codes, items: Codes, sizes: tuple[int, int], values: npt.NDArray[Any] | None = None
+    by_user: Grouping, items: Codes, n_items: int, values: npt.NDArray[Any] | None = None
 ) -> tuple[Positions, Codes, npt.NDArray[Any] | None]:
     """Pairs by user, then by item: the offsets of the users, the items, and the values of the first row of each pair.
 
-    Two stable counting sorts, by item and then by user: linear, whatever the order of the rows.
-
-    Args:
-        sizes: how many users and how many items there are.
-
-    >>> owners, items = np.array([1, 0, 1, 1], dtype=np.int32), np.array([2, 0, 1, 2], dtype=np.int32)
-    >>> [part.tolist() for part in each_pair_once(owners, items, (2, 3), np.arange(4))]
+    >>> by_user = Grouping.of(np.array([1, 0, 1, 1], dtype=np.int32), 2)
+    >>> [part.tolist() for part in each_pair_once(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
     [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
     """
-    n_users, n_items = sizes
-    by_item = Grouping.of(items, n_items)
-    moved = by_item.moved({"owners": owners} if values is None else {"owners": owners, "values": values})
-    moved["items"] = np.repeat(np.arange(n_items, dtype=np.int32), np.diff(by_item.offsets))
-    by_user = Grouping.of(moved.pop("owners"), n_users)
-    moved, offsets = by_user.moved(moved), by_user.offsets
-    items = moved["items"]
+    moved = by_user.moved({"items": items} if values is None else {"items": items, "values": values})
+    offsets = by_user.offsets
+    cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
+    cuts[-1] = len(offsets) - 1
+    pieces = [partial(_by_item, moved, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
+    items, ordered = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
     again = np.flatnonzero(items[1:] == items[:-1]) + 1
     again = again[offsets[np.searchsorted(offsets, again)] != again]
     if len(again):
-        moved = {name: np.delete(column, again) for name, column in moved.items()}
+        items, ordered = np.delete(items, again), np.delete(ordered, again)
         offsets = offsets - np.searchsorted(again, offsets)
-    return offsets, moved["items"], moved.get("values")
+    return offsets, items, None if values is None else ordered
+
+
+def _by_item(
+    moved: Mapping[str, npt.NDArray[Any]], offsets: Positions, n_items: int
+) -> tuple[Codes, npt.NDArray[Any]]:
+    """Items and values of some users, by item. Turning a sparse matrix twice is two stable counting sorts."""
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    items = moved["items"][rows]
+    values = moved["values"][rows] if "values" in moved else np.zeros(len(items), dtype=np.int8)
+    pairs = sparse.csr_array((values, items, offsets - offsets[0]), shape=(len(offsets) - 1, n_items)).tocsc().tocsr()
+    return pairs.indices.astype(np.int32, copy=False), pairs.data
