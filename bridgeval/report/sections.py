@@ -50,11 +50,13 @@ class Content:
         systems: name -> report.
         inspections: name -> what was found.
         manifest: what made the reports.
+        compared: whether the page says which differences are more than chance.
     """
 
     systems: Mapping[str, Report]
     inspections: Mapping[str, Inspection]
     manifest: Mapping[str, Any]
+    compared: bool = False
 
     @cached_property
     def reports(self) -> Reports:
