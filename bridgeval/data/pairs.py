@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from bridgeval.data.grouping import Grouping
+from bridgeval.data.grouping import Grouping, grouping_of
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
 from bridgeval.data.threads import side_by_side
@@ -56,7 +55,7 @@ class PairColumn:
         owners = np.zeros(len(codes), dtype=np.int64) if table.users is None else table.users.positions_in(users)
         known &= owners >= 0
         values = None if column is None else table.columns[column][known]
-        by_user = Grouping.of(owners[known].astype(np.int32), 1 if table.users is None else len(users))
+        by_user = grouping_of(owners[known].astype(np.int32), 1 if table.users is None else len(users))
         offsets, kept, values = each_pair_once(by_user, codes[known].astype(np.int32), len(items), values)
         return PairColumn(offsets, kept, len(items), values, table.users is not None)
 
@@ -114,30 +113,29 @@ def each_pair_once(
 ) -> tuple[Positions, Codes, npt.NDArray[Any] | None]:
     """Pairs by user, then by item: the offsets of the users, the items, and the values of the first row of each pair.
 
-    >>> by_user = Grouping.of(np.array([1, 0, 1, 1], dtype=np.int32), 2)
+    >>> by_user = grouping_of(np.array([1, 0, 1, 1], dtype=np.int32), 2)
     >>> [part.tolist() for part in each_pair_once(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
     [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
     """
-    moved = by_user.moved({"items": items} if values is None else {"items": items, "values": values})
-    offsets = by_user.offsets
+    offsets, items, moved = by_user.moved(items, {} if values is None else {"": values})
+    beside = moved.get("", np.zeros(len(items), dtype=np.int8))
     cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
     cuts[-1] = len(offsets) - 1
-    pieces = [partial(_by_item, moved, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
-    items, ordered = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
+    pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
+    items, beside = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
     again = np.flatnonzero(items[1:] == items[:-1]) + 1
     again = again[offsets[np.searchsorted(offsets, again)] != again]
     if len(again):
-        items, ordered = np.delete(items, again), np.delete(ordered, again)
+        items, beside = np.delete(items, again), np.delete(beside, again)
         offsets = offsets - np.searchsorted(again, offsets)
-    return offsets, items, None if values is None else ordered
+    return offsets, items, None if values is None else beside
 
 
 def _by_item(
-    moved: Mapping[str, npt.NDArray[Any]], offsets: Positions, n_items: int
+    items: Codes, beside: npt.NDArray[Any], offsets: Positions, n_items: int
 ) -> tuple[Codes, npt.NDArray[Any]]:
-    """Items and values of some users, by item. Turning a sparse matrix twice is two stable counting sorts."""
+    """Items of some users in order, and what stands beside. Turning a sparse matrix twice is two counting sorts."""
     rows = slice(int(offsets[0]), int(offsets[-1]))
-    items = moved["items"][rows]
-    values = moved["values"][rows] if "values" in moved else np.zeros(len(items), dtype=np.int8)
-    pairs = sparse.csr_array((values, items, offsets - offsets[0]), shape=(len(offsets) - 1, n_items)).tocsc().tocsr()
+    cells = (beside[rows], items[rows], offsets - offsets[0])
+    pairs = sparse.csr_array(cells, shape=(len(offsets) - 1, n_items)).tocsc().tocsr()
     return pairs.indices.astype(np.int32, copy=False), pairs.data
