@@ -61,8 +61,9 @@ class Lists:
         offsets = np.zeros(len(users) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
-        columns = {name: self.column(name)[rows] for name in (*self.columns, *self.beside)}
-        return Lists(offsets, self.items[rows], columns, self.ranked)
+        items, columns = self.items[rows], {name: column[rows] for name, column in self.columns.items()}
+        columns |= {name: column.beside(np.repeat(users, lengths), items) for name, column in self.beside.items()}
+        return Lists(offsets, items, columns, self.ranked)
 
     def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:
         """Users `start` to `stop` as a rectangle."""
