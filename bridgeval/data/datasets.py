@@ -37,19 +37,30 @@ def dataset_at(path: str) -> pa_dataset.Dataset | None:
 
 def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """The data set from a row on, in order; row groups before that row are not read."""
-    fragments = dataset.get_fragments()
-    is_parquet = dataset.format.default_extname == "parquet"
-    if is_parquet:
-        # One group after another: a scan of the whole reads ahead by up to a gigabyte.
-        fragments = (group for fragment in fragments for group in fragment.split_by_row_group())
-    for fragment in fragments:
-        if start and is_parquet and fragment.count_rows() <= start:
-            start -= fragment.count_rows()
+    pieces = _row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
+    for piece in pieces:
+        if start and isinstance(piece, pa_dataset.ParquetFileFragment) and piece.count_rows() <= start:
+            start -= piece.count_rows()
             continue
-        for batch in fragment.to_batches(schema=dataset.schema, columns=columns, batch_size=rows):
+        for batch in _batches(piece, dataset, columns, rows):
             if start < len(batch):
                 yield batch.slice(start)
             start = max(0, start - len(batch))
+
+
+def _row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
+    """One group after another: a scan of the whole reads ahead by up to a gigabyte."""
+    return (group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group())
+
+
+def _batches(
+    piece: pa_dataset.Fragment, dataset: pa_dataset.Dataset, columns: list[str], rows: int
+) -> Iterator[pa.RecordBatch]:
+    if isinstance(piece, pa_dataset.ParquetFileFragment):
+        return piece.to_batches(schema=dataset.schema, columns=columns, batch_size=rows)
+    # A scan reads text ahead to the end of the file, whatever its options say; this reader some forty blocks.
+    wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
+    return iter(pa_csv.open_csv(piece.path, parse_options=dataset.format.parse_options, convert_options=wanted))
 
 
 def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:

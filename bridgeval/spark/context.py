@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 
 def with_history(context: Context, history: DataFrame, needs: Needs) -> Context:
-    """Adds what a frame (user, item) tells: the catalogue where none was given; popularity where it is needed."""
+    """Adds what a frame (user, item) tells and a metric needs: the catalogue where none was given, popularity."""
     catalogue = context.catalogue
     if "item popularity" not in needs.context:
-        return context if catalogue is not None else replace(context, catalogue=items_of(history))
+        unknown = catalogue is None and "catalogue" in needs.context
+        return replace(context, catalogue=items_of(history)) if unknown else context
     popularity, users, pairs = popularity_in(history)
     return replace(
         context,

@@ -83,7 +83,7 @@ class SparkSource:
         return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)
 
     def run(self, plan: Plan, how: Execution) -> States:
-        """One job for all metrics, after one over the history where there is a history."""
+        """One job for all metrics, after one over the history where a metric needs its items or their popularity."""
         how.refuse_resume()
         check_executors(self.session, plan)
         needed = self._needed(plan)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bridgeval
+from bridgeval.data.context import Context
 from bridgeval.data.needs import Needs
 from bridgeval.engine.census import Census
 from bridgeval.engine.plan import Plan
@@ -16,6 +17,7 @@ from bridgeval.errors import InputError, MisalignedError, MissingColumnError, Ne
 from bridgeval.plugins import installed
 from bridgeval.report import Report
 from bridgeval.spark import source
+from bridgeval.spark.context import with_history
 from bridgeval.testing import check_loader
 from tests.laws.test_loaders import frames
 from tests.spark.worlds import installed_metrics, whole_world, world
@@ -186,6 +188,13 @@ def test_a_user_with_a_million_rows_and_empty_partitions_are_nothing_special(spa
     report = bridgeval.evaluate(million.union(few), {7: [0, 2], 8: [4], 9: [1]}, "MRR@5", per_user=True)
     assert {row.user: row.value for row in report.per_user("MRR@5").collect()} == {7: 1.0, 8: 0.0, 9: 1.0}
     assert report.population.users == 3
+
+
+def test_a_history_that_no_metric_asks_for_is_not_read() -> None:
+    unread: Any = object()
+    assert with_history(Context(), unread, Needs(pairs=frozenset({"seen"}))) == Context()
+    with pytest.raises(AttributeError):
+        with_history(Context(), unread, Needs(context=frozenset({"catalogue"})))
 
 
 def test_bad_input_is_refused_before_anything_runs(spark: Any) -> None:
