@@ -144,7 +144,11 @@ def column_names(frame: Any) -> list[str] | None:
     names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
     if names is None and hasattr(frame, "schema"):
         names = getattr(frame.schema, "names", None)
-    return None if names is None or not all(isinstance(n, str) for n in names) else list(names)
+    if names is None:
+        return None
+    # A pandas index gives all its names sooner than one by one.
+    listed = names.tolist() if hasattr(names, "tolist") else list(names)
+    return listed if all(isinstance(name, str) for name in listed) else None
 
 
 def as_table(frame: Any, columns: Sequence[str] | None = None) -> pa.Table:

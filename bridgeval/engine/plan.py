@@ -37,7 +37,7 @@ class Plan:
 
     @cached_property
     def needs(self) -> Needs:
-        return reduce(or_, (_needs(metric) for metric in self.metrics), Needs())
+        return _needs(self.metrics)
 
     def check(self, offered: Collection[str]) -> None:
         """Raises NeedError, naming the metric, when one needs what was not given."""
@@ -59,9 +59,9 @@ class Plan:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
 
 
-@lru_cache(maxsize=4096)
-def _needs(metric: Metric) -> Needs:
-    return metric.needs()
+@lru_cache(maxsize=1024)
+def _needs(metrics: tuple[Metric, ...]) -> Needs:
+    return reduce(or_, (metric.needs() for metric in metrics), Needs())
 
 
 def _updated(metric: Metric, blocks: Blocks) -> State:
