@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.metric import Metric
@@ -44,7 +46,7 @@ class Census(Metric):
         }
         if self.depth:
             counts["short lists"] = counted & (shown_count < self.depth)
-        sums = {name: int(flags.sum()) for name, flags in counts.items()}
+        sums = dict(zip(counts, torch.stack(list(counts.values())).sum(1).tolist(), strict=True))
         sums |= batch.shown.counts()
         sums |= {
             "relevant rows": int(batch.relevant.lengths.sum()),

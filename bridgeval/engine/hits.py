@@ -33,50 +33,60 @@ class HitList:
     size: int
     depth: int
     _counts: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
+    _ends: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
 
     def count(self, k: int) -> Tensor:
         """`[B]` int64: hits in the first k places."""
         k = min(k, self.depth)
         if k not in self._counts:
-            rows = self.rows if k == self.depth else self.rows[self.place_of <= k]
-            self._counts[k] = torch.bincount(rows, minlength=self.size)
+            within = (self.place_of <= k).long()
+            self._counts[k] = within.new_zeros(self.size).scatter_add_(0, self.rows, within)
         return self._counts[k]
 
     @cached_property
     def first(self) -> Tensor:
         """`[B]` int64: the place of each user's first hit; one past the depth where there is none."""
-        starts, _ = self._runs
         first = torch.full((self.size,), self.depth + 1, device=self.rows.device)
-        has_hit = self.count(self.depth) > 0
-        return first.masked_scatter_(has_hit, self.place_of[starts[has_hit]])
+        return first.scatter_reduce_(0, self.rows, self.place_of, "amin")
 
     @cached_property
     def first_reciprocal(self) -> Tensor:
         """`[B]` float64: 1 / `first`."""
         return self.first.double().reciprocal_()
 
-    @property
+    @cached_property
     def ordinal(self) -> Tensor:
         """`[n]` int64: 1 for a user's first hit, 2 for the second, ..."""
-        return self._runs[1]
+        counts = self.count(self.depth)
+        before = counts.cumsum(0) - counts
+        return torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before.index_select(0, self.rows)
+
+    def of_relevant(self, cells: Tensor) -> Tensor:
+        """`[n]`: what cells `[B, R]` of the relevant lists hold for each hit."""
+        return cells.reshape(-1).index_select(0, self.rows * cells.shape[1] + self.column_of)
 
     def running(self, values: Tensor) -> Tensor:
         """`[B, H + 1]`: what the first 0, 1, 2, ... hits come to, of values `[n]` of each; for `up_to`."""
-        counts = self.count(self.depth)
-        most = int(counts.max()) if len(counts) else 0
-        cells = values.new_zeros((self.size, most + 1))
-        return cells.index_put_((self.rows, self.ordinal), values).cumsum_(1)
+        cells = values.new_zeros(self.size * self._width)
+        return cells.scatter_(0, self._cells, values).view(self.size, self._width).cumsum_(1)
 
     def up_to(self, k: int, running: Tensor) -> Tensor:
         """`[B]`: what `running` has come to within the first k places."""
-        return running.gather(1, self.count(k)[:, None]).squeeze(1)
+        k = min(k, self.depth)
+        if k not in self._ends:
+            starts = torch.arange(0, self.size * self._width, self._width, device=self.rows.device)
+            self._ends[k] = starts + self.count(k)
+        return running.view(-1).index_select(0, self._ends[k])
 
     @cached_property
-    def _runs(self) -> tuple[Tensor, Tensor]:
-        """`[B]`: how many hits come before each user's first; `[n]`: the ordinal of each hit."""
-        counts = self.count(self.depth)
-        before = counts.cumsum(0) - counts
-        return before, torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
+    def _width(self) -> int:
+        """H + 1."""
+        return int(self.count(self.depth).max()) + 1 if self.size else 1
+
+    @cached_property
+    def _cells(self) -> Tensor:
+        """`[n]` int64: the cell of each hit in what `running` gives, counted row by row."""
+        return self.rows * self._width + self.ordinal
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from functools import cache, cached_property, singledispatch
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
@@ -101,6 +100,10 @@ class Metric:
         return f"({', '.join(given)})" if given else ""
 
 
+# Equal policies are one object, and blocks that hold them are told apart at a glance.
+_ranking, _relevance = cache(Ranking), cache(Relevance)
+
+
 @dataclass(frozen=True)
 class PolicyMetric(Metric):
     """A metric of lists and truth. Whose they are, how lists are ranked and what is relevant are parameters.
@@ -124,11 +127,11 @@ class PolicyMetric(Metric):
 
     @cached_property
     def ranking(self) -> Ranking:
-        return Ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
+        return _ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
 
     @cached_property
     def relevance(self) -> Relevance:
-        return Relevance(self.above, self.truth_duplicates)
+        return _relevance(self.above, self.truth_duplicates)
 
     @property
     def policies(self) -> dict[str, Any]:
@@ -146,7 +149,11 @@ class PolicyMetric(Metric):
 
     def counted(self, blocks: Blocks) -> Tensor:
         """`[B]` bool: who counts."""
-        return blocks[Counted(self.users, self.ranking, self.relevance)]
+        return blocks[self._population]
+
+    @cached_property
+    def _population(self) -> Counted:
+        return Counted(self.users, self.ranking, self.relevance)
 
 
 @dataclass(frozen=True)
@@ -240,7 +247,7 @@ class UserValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        return self.metric.values(blocks).to(torch.float64)
+        return self.metric.values(blocks).double()
 
 
 def check_cutoff(name: str, k: object) -> None:

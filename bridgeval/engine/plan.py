@@ -15,7 +15,8 @@ from bridgeval.data.batch import Batch, batches
 from bridgeval.data.context import Context
 from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
-from bridgeval.engine.blocks import Blocks, Lookup
+from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
@@ -116,7 +117,6 @@ def fold(
     Args:
         states: of chunks that were folded before; None at the beginning.
     """
-    states = plan.start() if states is None else states
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
     workers = worker_count(how.device)
     for slates in chunks:
@@ -126,10 +126,10 @@ def fold(
             return plan.update(Blocks(batch, lookup, depth, plan.needs.cutoff)), len(batch)
 
         for partial, users in in_order(answer, batches(slates, how.device, how.batch_size, workers), workers):
-            states = plan.merge(states, partial)
+            states = partial if states is None else plan.merge(states, partial)
             if how.progress is not None:
                 how.progress(users)
-    return states
+    return plan.start() if states is None else states
 
 
 def merge_all(plan: Plan, parts: Sequence[Any]) -> States:

@@ -91,7 +91,6 @@ class DeferredSource:
 
 def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
-
     offers = offers_of(recommendations, **given)
     return DeferredSource(offers, lambda: held(recommendations, relevance, given, offers))
 
