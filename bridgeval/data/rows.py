@@ -113,9 +113,10 @@ def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None
 def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     """A column as float32 if it is that, else float64; refuses nulls, NaN and what is not a number."""
     kind = column.type
-    if pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+    whole = pa.types.is_boolean(kind) or pa.types.is_integer(kind)
+    if pa.types.is_decimal(kind):
         column = pc.cast(column, pa.float64(), safe=False)
-    elif not pa.types.is_floating(kind):
+    elif not whole and not pa.types.is_floating(kind):
         raise BadValueError(f"the {what} must hold numbers", f"type {kind}", "convert it with .astype('float64')")
     if column.null_count:
         raise BadValueError(
@@ -124,7 +125,9 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
             "drop or fill these rows; use -inf for an item that must not be shown",
         )
     numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
-    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float32)
+    if numbers.dtype in (np.float32, np.float64):
+        return numbers
+    return numbers.astype(np.float64 if whole else np.float32)
 
 
 def _first_null(column: pa.ChunkedArray | pa.Array) -> int:

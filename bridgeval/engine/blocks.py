@@ -72,10 +72,11 @@ class Blocks:
 
     def rows_of(self, counted: Tensor) -> Any:
         """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""
-        if id(counted) not in self._rows:
+        made = self._rows.get(id(counted))
+        if made is None:
             index = slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
-            self._rows[id(counted)] = (counted, index)
-        return self._rows[id(counted)][1]
+            made = self._rows[id(counted)] = (counted, index)
+        return made[1]
 
     @property
     def context(self) -> Context:

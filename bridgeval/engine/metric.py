@@ -19,7 +19,7 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
-from bridgeval.engine.state import State, Tally
+from bridgeval.engine.state import Moments, State, Tally
 from bridgeval.engine.summary import Lone, Over, Result
 from bridgeval.errors import BadParameterError
 
@@ -210,10 +210,10 @@ class UserMetric(PolicyMetric):
     def update(self, blocks: Blocks) -> State:
         counted = blocks.rows_of(self.counted(blocks))
         values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
-        users = blocks.batch.slates.users
-        if self.over not in ("mean", "half_width"):
-            users = users.slice(blocks.batch.start, blocks.batch.stop).take(np.arange(len(blocks))[counted])
-        return summary.state_of(self.over, users, values)
+        if self.over in summary.OF_MOMENTS:
+            return Moments.of(values)
+        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
+        return summary.state_of(self.over, users.take(np.arange(len(blocks))[counted]), values)
 
     def compute(self, state: Any) -> Result:
         return summary.result_of(self.over, state, self.confidence, self.lone)
