@@ -98,14 +98,18 @@ def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) ->
 
 def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
     """Rows of an Arrow table, reading only the columns that play a part."""
-    parts = columns_for(role, table.column_names, columns)
+    return _rows_of_parts(role, columns_for(role, table.column_names, columns), table)
+
+
+def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[str, pa.Array]) -> Rows:
+    """Rows of columns by name; `parts` says which name plays which part."""
     numbers = {
-        part: numbers_of(table[name], f"{role} column {name!r}")
+        part: numbers_of(of[name], f"{role} column {name!r}")
         for part, name in parts.items()
         if part not in ("user", "item")
     }
-    users = Ids.of(table[parts["user"]], f"user id in the {role}") if "user" in parts else None
-    items = Ids.of(table[parts["item"]], f"item id in the {role}")
+    users = Ids.of(of[parts["user"]], f"user id in the {role}") if "user" in parts else None
+    items = Ids.of(of[parts["item"]], f"item id in the {role}")
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
     return Rows(users, items, numbers, ranked)
 
@@ -136,31 +140,39 @@ def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
 
 def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
     names = column_names(frame)
-    wanted = None if names is None else list(columns_for(role, names, columns).values())
-    if wanted is not None and hasattr(frame, "get_column"):
-        frame = frame.select(wanted)
-    return rows_of_table(as_table(frame, wanted), role, columns)
+    if names is None:
+        return rows_of_table(as_table(frame), role, columns)
+    parts = columns_for(role, names, columns)
+    if _is_pandas(frame):
+        return _rows_of_parts(role, parts, {name: _pandas_column(frame[name]) for name in parts.values()})
+    if hasattr(frame, "get_column"):
+        frame = frame.select(list(parts.values()))
+    return _rows_of_parts(role, parts, as_table(frame))
 
 
 def column_names(frame: Any) -> list[str] | None:
     """The names without converting anything; None where only a conversion can tell."""
-    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    if names is None and hasattr(frame, "schema"):
-        names = getattr(frame.schema, "names", None)
-    if names is None:
-        return None
-    # A pandas index gives all its names sooner than one by one.
-    listed = names.tolist() if hasattr(names, "tolist") else list(names)
-    return listed if all(isinstance(name, str) for name in listed) else None
+    if _is_pandas(frame):
+        names = frame.columns.tolist()
+    else:
+        names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+        if names is None and hasattr(frame, "schema"):
+            names = getattr(frame.schema, "names", None)
+    return None if names is None or not all(isinstance(name, str) for name in names) else list(names)
 
 
-def as_table(frame: Any, columns: Sequence[str] | None = None) -> pa.Table:
-    """Any frame as an Arrow table; of a pandas frame only some columns, where that is asked for."""
+def as_table(frame: Any) -> pa.Table:
+    """Any frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
-    if hasattr(frame, "iloc"):
-        return pa.table({name: _pandas_column(frame[name]) for name in columns or frame.columns})
+    if _is_pandas(frame):
+        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
+
+
+def _is_pandas(frame: Any) -> bool:
+    """Asked first: a pandas frame searches its columns for every attribute that it does not have."""
+    return hasattr(type(frame), "iloc")
 
 
 def _pandas_column(series: Any) -> pa.Array:
