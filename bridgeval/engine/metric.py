@@ -61,6 +61,24 @@ class Metric:
                     hint=f"choose one of {', '.join(map(repr, choices))}",
                 )
 
+    def __init_subclass__(cls) -> None:
+        """Gives a subclass the hash below, which `dataclass` then leaves alone, unless it has its own."""
+        super().__init_subclass__()
+        if "__hash__" not in vars(cls):
+            cls.__hash__ = Metric.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        """Taken once: a metric is looked up several times in every batch."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *(getattr(self, f.name) for f in fields(self) if f.compare)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters alone: a hash holds only in the process that took it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def needs(self) -> Needs:
         """What it reads; checked before any data is."""
         return Needs()
