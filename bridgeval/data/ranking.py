@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.encoding import distinct
 from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
+from bridgeval.data.tensors import count_true
 
 if TYPE_CHECKING:
     from bridgeval.data.batch import Rectangle, Shown
@@ -55,6 +57,7 @@ class RankedLists:
         index: `[B, D]` column of the rectangle each cell came from; None when nothing was moved.
         pad: V.
         repeated: whether a list may show an item twice.
+        lengths: `[B]` valid cells of each row, however deep; None where they have not been counted.
     """
 
     items: Tensor
@@ -62,6 +65,12 @@ class RankedLists:
     index: Tensor | None
     pad: int
     repeated: bool = False
+    lengths: Tensor | None = None
+
+    @property
+    def counts(self) -> Tensor:
+        """`[B]` int64: how many items are shown."""
+        return count_true(self.valid) if self.lengths is None else self.lengths.clamp(max=self.items.shape[1])
 
     def first(self, depth: int | None) -> RankedLists:
         """The same lists cut to `depth` columns (None: all)."""
@@ -88,12 +97,13 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
         index = _order(scores, shown, policy.ties)
     items = shown.items if index is None else shown.items.gather(1, index)
     keep = _kept(shown, scores, policy, index, items, valid)
+    lengths = shown.lengths if keep is None else None
     if keep is not None:
         front = torch.argsort(~keep, dim=1, stable=True)
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
-    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0)
+    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0, lengths)
 
 
 def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
@@ -137,19 +147,25 @@ def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
     """The index that sorts each row by score; None when every row is in order already."""
     if shown.width < 2:
         return None
-    cells, items = numbers(scores), numbers(shown.items)
-    in_order = cells[:, 1:] < cells[:, :-1]
-    if not shown.uniform:
-        in_order |= numbers(~shown.valid[:, 1:])
-    if bool(in_order.all()):
-        return None
-    equal = cells[:, 1:] == cells[:, :-1]
-    if ties != "given":
-        upper, lower = items[:, :-1], items[:, 1:]
-        equal &= lower <= upper if ties == "item_descending" else lower >= upper
-    if bool((in_order | equal).all()):
+    if _in_order(scores, shown, ties):
         return None
     return sorted_index(scores, shown.items, None if shown.uniform else shown.valid, ties)
+
+
+def _in_order(scores: Tensor, shown: Rectangle, ties: Ties) -> bool:
+    """Whether every row is ranked as it stands. Rows are looked at as one long one: that is half the work."""
+    cells, items = numbers(scores).reshape(-1), numbers(shown.items).reshape(-1)
+    follows = cells[1:] < cells[:-1]
+    follows[shown.width - 1 :: shown.width] = True
+    if not shown.uniform:
+        follows |= numbers(~shown.valid).reshape(-1)[1:]
+    if bool(follows.all()):
+        return True
+    equal = cells[1:] == cells[:-1]
+    if ties != "given":
+        upper, lower = items[:-1], items[1:]
+        equal &= lower <= upper if ties == "item_descending" else lower >= upper
+    return bool((follows | equal).all())
 
 
 def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
@@ -157,34 +173,36 @@ def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties
     if scores.device.type != "cpu":
         return _exact_index(scores, items, valid, ties)
     index, tied = _quick_index(scores, valid)
-    if bool(tied.any()):
-        rows = torch.nonzero(tied).squeeze(1)
-        index[rows] = _exact_index(scores[rows], items[rows], None if valid is None else valid[rows], ties)
+    if len(tied):
+        index[tied] = _exact_index(scores[tied], items[tied], None if valid is None else valid[tied], ties)
     return index
 
 
 def _quick_index(scores: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The index by one vector sort of integers, and `[B]`: the rows in which it is left open by equal scores.
+    """The index by one vector sort of integers, and the rows in which it is left open by equal scores.
 
     The bits of a float64, its lowest ones given up for the column, are ordered as the numbers are. Scores that differ
     in these lowest bits alone count as equal here, and are looked at again by who asks.
     """
+    width = scores.shape[1]
+    mask = (1 << width.bit_length()) - 1
+    columns = np.arange(width)
+    last = np.iinfo(np.int64).max - mask
     # Adding 0 makes one zero of two.
-    bits = (scores.double() + 0.0).view(torch.int64).numpy()
-    bits ^= (bits >> 63) & np.iinfo(np.int64).max
-    np.invert(bits, out=bits)
-    columns = (1 << scores.shape[1].bit_length()) - 1
-    last = np.iinfo(np.int64).max - columns
+    bits = torch.add(scores.double(), 0.0).view(torch.int64).numpy()
+    if scores.numel() and float(scores.amin()) < 0:
+        bits ^= (bits >> 63) & np.iinfo(np.int64).max
+    bits |= mask
+    # Every bit turned over, so that the highest score comes first, and then the column in the lowest.
+    np.subtract(columns - 1, bits, out=bits)
     if valid is not None:
-        np.copyto(bits, last, where=~valid.numpy())
-    bits &= ~columns
-    bits |= np.arange(scores.shape[1])
+        np.copyto(bits, last + columns, where=~valid.numpy())
     bits.sort(axis=1)
-    equal = (bits[:, 1:] ^ bits[:, :-1]) <= columns
-    if valid is not None:
-        equal &= bits[:, 1:] < last
-    bits &= columns
-    return torch.from_numpy(bits), torch.from_numpy(equal.any(axis=1))
+    flat = bits.reshape(-1)
+    equal = np.flatnonzero((flat[1:] ^ flat[:-1]) <= mask)
+    equal = equal[((equal + 1) % max(width, 1) != 0) & (flat[equal + 1] < last)]
+    bits &= mask
+    return torch.from_numpy(bits), torch.from_numpy(distinct(equal // max(width, 1)))
 
 
 def _exact_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
@@ -243,12 +261,19 @@ class RelevantLists:
         gains: `[B, R]`.
         valid: `[B, R]`; under duplicates="all" repeated items are valid each time.
         index: `[B, R]` column of the rectangle each cell came from.
+        lengths: `[B]` valid cells of each row; None where they have not been counted.
     """
 
     items: Tensor
     gains: Tensor
     valid: Tensor
     index: Tensor
+    lengths: Tensor | None = None
+
+    @property
+    def counts(self) -> Tensor:
+        """`[B]` int64: how many rows are relevant."""
+        return count_true(self.valid) if self.lengths is None else self.lengths
 
     @property
     def distinct(self) -> Tensor:
@@ -275,11 +300,13 @@ def meetings(shown: RankedLists, relevant: RelevantLists) -> tuple[Tensor, Tenso
 def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
     """Keeps the relevant rows and sorts them by item."""
     gains, valid, items = relevant.column("gain"), relevant.valid, relevant.items
-    if policy.above is not None:
-        enough = gains > policy.above
-        if not bool((enough | ~valid).all()):
-            valid = valid & enough
-            items = items.masked_fill(~valid, relevant.pad)
+    enough = None if policy.above is None else gains > policy.above
+    if enough is None or bool(enough.all()) or bool((enough | ~valid).all()):
+        in_order, index = relevant.by_item
+        if policy.duplicates == "all" or not relevant.repeated:
+            return RelevantLists(in_order, gains.gather(1, index), valid, index, relevant.lengths)
+    else:
+        items = items.masked_fill(~(valid & enough), relevant.pad)
     best_first: Tensor | None = None
     if policy.duplicates == "best" and relevant.repeated:
         best_first = torch.argsort(gains, dim=1, descending=True, stable=True)

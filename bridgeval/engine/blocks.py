@@ -20,7 +20,6 @@ from bridgeval.data.batch import Batch
 from bridgeval.data.context import Context
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.standings import Standings
-from bridgeval.data.tensors import count_true
 from bridgeval.engine.lookup import Lookup
 from bridgeval.errors import NeedError
 
@@ -141,7 +140,7 @@ class RelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return count_true(blocks[Relevant(self.relevance)].valid)
+        return blocks[Relevant(self.relevance)].counts
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ class ShownCount(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return count_true(blocks[Ranked(self.ranking)].valid)
+        return blocks[Ranked(self.ranking)].counts
 
 
 @dataclass(frozen=True)
