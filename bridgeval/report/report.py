@@ -134,6 +134,10 @@ class Report(Exports, Mapping[str, float]):
     @property
     def values(self) -> dict[str, float]:  # type: ignore[override]
         """Name -> number; metrics with named parts give one entry for each."""
+        return dict(self._values)
+
+    @cached_property
+    def _values(self) -> dict[str, float]:
         flat: dict[str, float] = {}
         for name, result in self.results.items():
             if result.value is not None:
@@ -142,14 +146,14 @@ class Report(Exports, Mapping[str, float]):
         return flat
 
     def __getitem__(self, name: str) -> float:
-        values = self.values
+        values = self._values
         return values[name] if name in values else values[self._spelled(name)]
 
     def __iter__(self) -> Any:
-        return iter(self.values)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._values)
 
     def per_user(self, name: str | None = None) -> Any:
         """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.
