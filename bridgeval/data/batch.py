@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridgeval.data.slates import Lists, Slates
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 1 << 20
+CELLS_PER_BATCH = 3 << 19
 FEWEST_CELLS = 1 << 16
 
 
@@ -163,7 +163,7 @@ class Rectangle:
 
     @cached_property
     def items(self) -> Tensor:
-        return self._laid_out(self._source, self.pad)
+        return self._laid_out(self._source, self.pad).to(torch.int32)
 
     @cached_property
     def by_item(self) -> tuple[Tensor, Tensor]:

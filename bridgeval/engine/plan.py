@@ -13,6 +13,7 @@ import torch
 
 from bridgeval.data.batch import Batch, batches
 from bridgeval.data.context import Context
+from bridgeval.data.memory import keep_freed_memory
 from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
 from bridgeval.engine.blocks import Blocks
@@ -117,6 +118,7 @@ def fold(
     Args:
         states: of chunks that were folded before; None at the beginning.
     """
+    keep_freed_memory()
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
     workers = worker_count(how.device)
     for slates in chunks:
