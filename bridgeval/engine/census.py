@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount
+from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
@@ -51,13 +53,22 @@ class Census(Metric):
             "repeated relevant rows": batch.relevant.repeated,
         }
         if blocks.context.catalogue is not None:
-            known = blocks.lookup.in_catalogue
-            shown, relevant = blocks[Ranked()], batch.relevant
-            unknown = ~known[shown.items.long()] & shown.valid
-            sums["shown items not in the catalogue"] = int(unknown.sum())
-            unknown = ~known[relevant.items.long()] & relevant.valid
-            sums["relevant items not in the catalogue"] = int(unknown.sum())
+            sums["shown items not in the catalogue"] = _unknown(blocks, blocks[Ranked()].items)
+            sums["relevant items not in the catalogue"] = _unknown(blocks, batch.relevant.items)
         return Sums(sums)
 
     def compute(self, state: Any) -> Result:
         return Result(None, notes=dict(state.values))
+
+
+def _unknown(blocks: Blocks, items: Tensor) -> int:
+    """How many cells hold an item that the catalogue lacks; none is looked at where it has the whole vocabulary."""
+    unknown = blocks.lookup.once("not in the catalogue", lambda: _not_known(blocks.lookup.in_catalogue))
+    return 0 if unknown is None else int(by_item(unknown, items).sum())
+
+
+def _not_known(in_catalogue: Tensor) -> Tensor | None:
+    """`[V + 1]`: items of the vocabulary that the catalogue lacks; None where there is none."""
+    unknown = ~in_catalogue
+    unknown[-1] = False
+    return unknown if bool(unknown.any()) else None

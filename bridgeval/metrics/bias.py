@@ -17,7 +17,7 @@ from torch import Tensor
 from bridgeval.data.context import Context, Table
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownCount, Users, at_cutoff, by_item
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
@@ -25,11 +25,11 @@ from bridgeval.errors import BadParameterError
 from bridgeval.metrics.groups import Undefined, compared
 from bridgeval.metrics.totals import (
     Codes,
-    HistoryGroups,
-    RelevantGroups,
-    cells_of,
+    FirstItems,
+    history_counts,
     hit_counts,
     population,
+    relevant_counts,
     shown_counts,
     spread,
 )
@@ -59,7 +59,7 @@ class PopularityGroups(Block[Codes]):
         codes = torch.where(blocks.lookup.aligned(head_of(blocks.context, self.pop_ratio)), HEAD, TAIL)
         if self.unknown == "neither":
             codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
-        codes[-1] = 0
+        codes[-1] = 3
         return codes
 
 
@@ -95,8 +95,8 @@ class TailCounts(Block[Tensor]):
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
-        return (by_item(blocks[self.groups].codes, items) == TAIL).cumsum(1, dtype=torch.int32)
+        in_tail = blocks.lookup.once(("tail", self.groups), lambda: blocks[self.groups].codes == TAIL)
+        return by_item(in_tail, blocks[FirstItems(self.ranking)]).cumsum(1, dtype=torch.int32)
 
 
 @dataclass(frozen=True)
@@ -185,25 +185,41 @@ class ARP(TopKMetric):
         return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        total, count = blocks[PopularitySums(self.floor, self.unknown, self.ranking)]
-        return at_cutoff(total, self.k) / at_cutoff(count, self.k)
+        total = at_cutoff(blocks[PopularitySums(self.floor, self.unknown, self.ranking)], self.k)
+        if self.unknown == "rare":
+            return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        return total / at_cutoff(blocks[KnownCounts(self.ranking)], self.k)
 
 
 @dataclass(frozen=True)
-class PopularitySums(Block[tuple[Tensor, Tensor]]):
-    """Popularity added up over the first 1, 2, ... places, and over how many items: `[B, C]` float64 each."""
+class PopularitySums(Block[Tensor]):
+    """Popularity added up over the first 1, 2, ... places: `[B, C]` float64."""
 
     floor: float
     unknown: Literal["rare", "left_out"]
     ranking: Ranking
 
-    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
-        shown = blocks[Ranked(self.ranking)]
-        items, used = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
-        popularity = by_item(blocks.lookup.items("popularity"), items).clamp(min=self.floor)
+    def make(self, blocks: Blocks) -> Tensor:
+        popularity = blocks.lookup.once(("popularity", self.floor, self.unknown), lambda: self._popularity(blocks))
+        return by_item(popularity, blocks[FirstItems(self.ranking)]).cumsum_(1)
+
+    def _popularity(self, blocks: Blocks) -> Tensor:
+        """`[V + 1]`: what each item adds."""
+        popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
         if self.unknown == "left_out":
-            used = used & by_item(blocks.lookup.in_catalogue, items)
-        return popularity.masked_fill(~used, 0).cumsum(1), used.cumsum(1).double()
+            popularity = popularity.masked_fill(~blocks.lookup.in_catalogue, 0)
+        popularity[-1] = 0
+        return popularity
+
+
+@dataclass(frozen=True)
+class KnownCounts(Block[Tensor]):
+    """Items of the catalogue in the first 1, 2, ... places: `[B, C]` int32."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return by_item(blocks.lookup.in_catalogue, blocks[FirstItems(self.ranking)]).cumsum(1, dtype=torch.int32)
 
 
 @dataclass(frozen=True)
@@ -262,7 +278,7 @@ class PopREO(HeadAndTail):
 
     def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
         found = hit_counts if self.count == "hits" else shown_counts
-        return found(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
+        return found(blocks, self, groups), relevant_counts(blocks, self, groups)
 
 
 @dataclass(frozen=True)
@@ -296,7 +312,7 @@ class PopRSP(HeadAndTail):
     def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
         there = population(blocks, self) * self._sizes(blocks)
         if self.candidates == "unseen":
-            there = there - blocks[HistoryGroups(groups, cells_of(self))]
+            there = there - history_counts(blocks, self, groups)
         return shown_counts(blocks, self, groups), there
 
     def _sizes(self, blocks: Blocks) -> Floats:

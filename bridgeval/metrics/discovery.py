@@ -7,6 +7,7 @@ n = min(k, items shown). B users, D depth of the ranked lists, V items of the vo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Literal
 
 import torch
@@ -20,7 +21,8 @@ from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.state import ItemSums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.labels import NO_LABEL, ItemLabels
+from bridgeval.metrics.labels import LabelBits, label_count
+from bridgeval.metrics.totals import FirstItems, cell_counts
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,10 @@ class CategoricalDiversity(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        different = at_cutoff(blocks[CategoryCounts(self.of, self.ranking)], self.k).double()
+        if self.of == "items":
+            different = label_count(touched[: self.k][-1] for touched in blocks[TouchedLabels(self.ranking)])
+        else:
+            different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k)
         return different / _places(blocks, self.ranking, self.k, self.divide_by)
 
 
@@ -211,12 +216,9 @@ class Coverage(TopKMetric):
         return CoverageState()
 
     def update(self, blocks: Blocks) -> CoverageState:
-        places = blocks[Ranked(self.ranking)].items[self.counted(blocks), : self.k]
-        is_shown = torch.zeros(blocks.batch.shown.pad + 1, dtype=torch.bool, device=blocks.device)
-        is_shown[places.flatten().long()] = True
+        counts = cell_counts(blocks, self)
         if self.shown == "known":
-            is_shown &= self._is_known(blocks)
-        counts = is_shown[:-1].double().cpu().numpy()
+            counts = counts * self._is_known(blocks)[:-1].cpu().numpy()
         return CoverageState(ItemSums(blocks.batch.slates.items, counts), self._size(blocks))
 
     def compute(self, state: Any) -> Result:
@@ -240,7 +242,7 @@ class Coverage(TopKMetric):
 
 @dataclass(frozen=True)
 class CoverageState:
-    """Which items were shown, and how many are known; the same number everywhere."""
+    """How often each item was shown, and how many are known; the same number everywhere."""
 
     shown: ItemSums = field(default_factory=ItemSums)
     size: int = 0
@@ -269,7 +271,7 @@ class FirstShown(Block[Tensor]):
 
 @dataclass(frozen=True)
 class SeenCounts(Block[Tensor]):
-    """Items of the history in the first 1, 2, ... places: `[B, D]` int64; a repeated one "once" or "each" time."""
+    """Items of the history in the first 1, 2, ... places: `[B, C]` int32; a repeated one "once" or "each" time."""
 
     ranking: Ranking = Ranking()
     repeated: Repeated = "once"
@@ -277,46 +279,52 @@ class SeenCounts(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         seen = blocks[ShownColumn("seen", self.ranking)]
         once = self.repeated == "once"
-        return (seen & (blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid)).cumsum(1)
+        used = blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid
+        return (seen & used)[:, : blocks.cutoff].cumsum(1, dtype=torch.int32)
 
 
 @dataclass(frozen=True)
 class SurprisalSums(Block[Tensor]):
-    """Scaled self-information summed over the first 1, 2, ... places: `[B, D]` float64."""
+    """Scaled self-information summed over the first 1, 2, ... places: `[B, C]` float64."""
 
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        shown = blocks[Ranked(self.ranking)]
         weights = blocks.lookup.once(SurprisalSums, lambda: self._weights(blocks))
-        return by_item(weights, shown.items).masked_fill_(~shown.valid, 0).cumsum_(1)
+        return by_item(weights, blocks[FirstItems(self.ranking)]).cumsum_(1)
 
     def _weights(self, blocks: Blocks) -> Tensor:
-        """`[V + 1]`: of each item."""
+        """`[V + 1]`: of each item, and 0 where there is none."""
         everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
         holders = blocks.lookup.items("popularity")
-        return torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
+        weights = torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
+        weights[-1] = 0
+        return weights
+
+
+@dataclass(frozen=True)
+class TouchedLabels(Block[list[list[Tensor]]]):
+    """The features that the first 1, 2, ... of C places show, as bits: `[B]` for each place, for each word of them."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> list[list[Tensor]]:
+        items = blocks[FirstItems(self.ranking)]
+        nothing = torch.zeros(len(items), dtype=torch.int64, device=blocks.device)
+        return [
+            list(accumulate(by_item(bits, items).unbind(1), torch.bitwise_or)) or [nothing]
+            for bits in blocks[LabelBits()]
+        ]
 
 
 @dataclass(frozen=True)
 class CategoryCounts(Block[Tensor]):
-    """Different categories in the first 1, 2, ... places: `[B, D]` int64."""
+    """Different categories, of the column `category`, in the first 1, 2, ... places: `[B, D]` int64."""
 
-    of: Literal["items", "rows"]
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        codes = self._codes(blocks)
-        users, depth, labels = codes.shape
-        flat = codes.view(users, depth * labels)
-        new = (flat != NO_LABEL) & ~repeats(flat, NO_LABEL)
-        return new.view(users, depth, labels).sum(2).cumsum(1)
-
-    def _codes(self, blocks: Blocks) -> Tensor:
-        """`[B, D, L]` categories of each place, NO_LABEL where an item has fewer than L."""
-        shown = blocks[Ranked(self.ranking)]
-        if self.of == "items":
-            labels = blocks[ItemLabels()]
-            return labels[shown.items.long()]
+        none = -1
         codes = blocks[ShownColumn("category", self.ranking)].long()
-        return codes.masked_fill(~shown.valid, NO_LABEL)[:, :, None]
+        codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid, none)
+        return ((codes != none) & ~repeats(codes, none)).cumsum(1)

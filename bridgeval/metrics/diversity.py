@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +13,13 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Relevant
+from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.labels import labelled
-from bridgeval.metrics.totals import Among, CellCounts, among_needs, cells_of, item_counts, population
+from bridgeval.metrics.labels import LabelBits, label_count
+from bridgeval.metrics.totals import Among, HitItems, among_needs, cell_counts, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Gini(TotalMetric):
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = float(blocks[CellCounts(self.k, cells_of(self))].sum())
+        cells = float(cell_counts(blocks, self).sum())
         sums = Sums({"users": population(blocks, self), "cells": cells})
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
@@ -121,24 +122,32 @@ class SRecall(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = (blocks[FirstPlaces(self.ranking, self.relevance)] <= self.k).sum(1)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        found = label_count(
+            hits.up_to(self.k, touched) for touched in blocks[TouchedTopics(self.ranking, self.relevance)]
+        )
         there = blocks[RelevantTopics(self.relevance)]
         none = 0.0 if self.undefined == "zero" else torch.nan
         return torch.where(there > 0, found / there.clamp(min=1).double(), none)
 
 
 @dataclass(frozen=True)
-class FirstPlaces(Block[Tensor]):
-    """The first place whose item is relevant and has each feature, a number beyond all lists for none: `[B, F]`."""
+class TouchedTopics(Block[list[Tensor]]):
+    """The features that the first 0, 1, 2, ... hits have between them, as bits: `[B, H + 1]` for each word of them."""
 
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> list[Tensor]:
+        items = blocks[HitItems(self.ranking, self.relevance)]
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        found = labelled(blocks, hits.rows, blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of])
-        first = torch.full((math.prod(found.shape),), torch.iinfo(torch.int64).max, device=blocks.device)
-        return first.scatter_reduce_(0, found.cells, hits.place_of[found.of], "amin").view(found.shape)
+        most = int(hits.ordinal.max()) if len(hits.rows) else 0
+        touched = []
+        for bits in blocks[LabelBits(positive=True)]:
+            cells = bits.new_zeros((hits.size, most + 1))
+            cells[hits.rows, hits.ordinal] = by_item(bits, items)
+            touched.append(torch.stack(list(accumulate(cells.unbind(1), torch.bitwise_or)), dim=1))
+        return touched
 
 
 @dataclass(frozen=True)
@@ -148,8 +157,8 @@ class RelevantTopics(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        relevant = blocks[Relevant(self.relevance)]
-        rows, columns = torch.nonzero(relevant.valid, as_tuple=True)
-        there = labelled(blocks, rows, relevant.items[rows, columns])
-        is_there = torch.zeros(math.prod(there.shape), dtype=torch.bool, device=blocks.device)
-        return is_there.index_fill_(0, there.cells, True).view(there.shape).sum(1)
+        items = blocks[Relevant(self.relevance)].items
+        none = torch.zeros(len(items), dtype=torch.int64, device=blocks.device)
+        return label_count(
+            reduce(torch.bitwise_or, by_item(bits, items).unbind(1), none) for bits in blocks[LabelBits(positive=True)]
+        )

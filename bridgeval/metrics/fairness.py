@@ -7,6 +7,7 @@ out of comparisons, but they stay in totals. WarpRec compares them as one more g
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -29,14 +30,17 @@ from bridgeval.metrics.groups import (
 from bridgeval.metrics.totals import (
     CellGroups,
     HistoryGroups,
-    RelevantGroups,
-    cells_of,
+    counted_items,
     grouped,
+    history_counts,
     hit_counts,
+    listed_by,
     population,
     ratio,
+    relevant_counts,
     shown_counts,
     spread,
+    who,
 )
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
@@ -75,7 +79,7 @@ class REO(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         groups = ItemGroups()
-        found, there = hit_counts(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
+        found, there = hit_counts(blocks, self, groups), relevant_counts(blocks, self, groups)
         sums = {"users": population(blocks, self), "found": found, "there": there}
         return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
@@ -135,7 +139,7 @@ class RSP(TotalMetric):
         there = users * group_sizes(blocks)
         if self.candidates == "all":
             return there
-        return there - blocks[HistoryGroups(ItemGroups(known=True), cells_of(self))]
+        return there - history_counts(blocks, self, ItemGroups(known=True))
 
     def compute(self, state: Any) -> Result:
         return compared(state, spread, self.undefined, self.unassigned)
@@ -164,10 +168,9 @@ def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) ->
 
 
 def _tally(blocks: Blocks, metric: PolicyMetric, counts: Floats) -> Tally:
-    """The state of counts by user group and item group, numbered row by row."""
+    """The state of counts by user group and item group."""
     users, items = blocks.context.users["groups"].labels, item_labels(blocks)
     facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
-    counts = counts.reshape(len(users) + 1, len(items) + 1)
     return Tally(Sums({"users": population(blocks, metric), "counts": counts}), facts=facts)
 
 
@@ -199,8 +202,8 @@ class BiasDisparityBR(TotalMetric):
         return super().needs() | PAIRS
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = blocks[CellGroups(ItemGroups(), cells_of(self), by_user=True)]
-        return _tally(blocks, self, cells.counts(self.k))
+        cells = blocks[CellGroups(ItemGroups(), listed_by(blocks, self), by_user=True)]
+        return _tally(blocks, self, cells.up_to(self.k))
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
@@ -242,11 +245,12 @@ class BiasDisparityBS(PolicyMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         if self.source == "history":
-            had = HistoryGroups(ItemGroups(known=True), cells_of(self), by_user=True)
+            had = HistoryGroups(ItemGroups(known=True), who(blocks, self), by_user=True)
             return _tally(blocks, self, blocks[had])
         truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
-        used = truth.valid & (truth.gains != 0) & self.counted(blocks)[:, None]
-        return _tally(blocks, self, grouped(blocks, blocks[ItemGroups()], truth.items, used, by_user=True).counts())
+        items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
+        items = counted_items(blocks, who(blocks, self), items)
+        return _tally(blocks, self, grouped(blocks, blocks[ItemGroups()], items, by_user=True).counts())
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
@@ -291,7 +295,7 @@ class BiasDisparityBD(TotalMetric):
         parts = {name: self._disparity(value, had.parts[name]) for name, value in shown.parts.items()}
         return Result(None, parts, users=shown.users)
 
-    @property
+    @cached_property
     def _parts(self) -> tuple[BiasDisparityBR, BiasDisparityBS]:
         policies = {**self.policies, "users": self.source}
         return (
