@@ -13,16 +13,16 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
-from bridgeval.data.sorting import count_repeats
+from bridgeval.data.sorting import count_repeats, sorted_rows, sorted_with_columns
 from bridgeval.data.standings import Standings, standings_in_lists
-from bridgeval.data.tensors import count_true, tensor_of
+from bridgeval.data.tensors import tensor_of
 from bridgeval.errors import NeedError
 
 if TYPE_CHECKING:
     from bridgeval.data.slates import Lists, Slates
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 1 << 19
+CELLS_PER_BATCH = 1 << 20
 FEWEST_CELLS = 1 << 16
 
 
@@ -166,9 +166,15 @@ class Rectangle:
         return self._laid_out(self._source, self.pad)
 
     @cached_property
+    def by_item(self) -> tuple[Tensor, Tensor]:
+        """`[B, K]` each: rows in the order of their items, and the column each cell came from."""
+        return sorted_with_columns(self.items, self.pad)
+
+    @cached_property
     def repeated(self) -> int:
         """How many cells hold an item that stands further left in their row too."""
-        return count_repeats(self.items, self.lengths)
+        in_order = self.by_item[0] if "by_item" in vars(self) else sorted_rows(self.items)
+        return count_repeats(in_order, self.lengths)
 
     def has(self, name: str) -> bool:
         return name in self._columns
@@ -203,7 +209,7 @@ class Rectangle:
 
     def candidates(self, policy: Ranking) -> Tensor:
         """`[B]` int64: how many items the ranking has, however deep."""
-        return count_true(self.ranked_by(policy, None).valid)
+        return self.ranked_by(policy, None).counts
 
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
@@ -275,15 +281,17 @@ class Batch:
         return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
 
 
-def batches(slates: Slates, device: torch.device, batch_size: int | None = None, at_least: int = 1) -> Iterator[Batch]:
+def batches(slates: Slates, device: torch.device, batch_size: int | None = None, workers: int = 1) -> Iterator[Batch]:
     """Cuts Slates into batches of `batch_size` users, or of as many as fit the budget of cells.
 
     Args:
-        at_least: how many batches to aim for where there is enough data to share out.
+        workers: how many batches are worked on side by side; all get about as many, where there is enough data.
     """
     start = 0
     widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
-    budget = min(CELLS_PER_BATCH, max(FEWEST_CELLS, int(widest.sum()) // at_least + 1))
+    cells = int(widest.sum())
+    rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
+    budget = max(FEWEST_CELLS, cells // (workers * rounds) + 1)
     pad = len(slates.items)
     while start < len(slates):
         stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from bridgeval.data.encoding import distinct, encode
 from bridgeval.data.files import is_path, table_at
-from bridgeval.data.grouping import Grouping
+from bridgeval.data.grouping import grouping_of
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows, rows_of
@@ -120,9 +120,8 @@ class Candidates:
 
 
 def _grouped(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
-    by_user = Grouping.of(owners, len(users))
-    moved = by_user.moved({"items": items})["items"]
-    return Candidates(users, by_user.offsets, moved, vocabulary, **parameters)
+    offsets, items, _ = grouping_of(owners, len(users)).moved(items, {})
+    return Candidates(users, offsets, items, vocabulary, **parameters)
 
 
 def sample_candidates(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.encoding import distinct, encode
-from bridgeval.data.grouping import Grouping
+from bridgeval.data.grouping import grouping_of
 from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.pairs import PairTable
@@ -216,7 +216,7 @@ def _history_lists(slates: Slates, history: Rows) -> Lists:
     users = history.owners.positions_in(slates.users)
     pairs = distinct(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
     owners, items = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
-    return lists_of(Grouping.of(owners, len(slates)), items, {})
+    return lists_of(grouping_of(owners, len(slates)), items, {})
 
 
 def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
@@ -228,7 +228,7 @@ def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
     kept = np.flatnonzero(is_kept)
     _, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
-    lists = lists_of(Grouping.of(positions[kept].astype(np.int32), len(users)), item_codes[kept], columns, rows.ranked)
+    lists = lists_of(grouping_of(positions[kept].astype(np.int32), len(users)), item_codes[kept], columns, rows.ranked)
     as_given = lists.ranked or policy.order == "given"
     order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
     if policy.duplicates == "best":

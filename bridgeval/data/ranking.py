@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
+from bridgeval.data.tensors import count_true
 
 if TYPE_CHECKING:
     from bridgeval.data.batch import Rectangle, Shown
@@ -55,6 +56,7 @@ class RankedLists:
         index: `[B, D]` column of the rectangle each cell came from; None when nothing was moved.
         pad: V.
         repeated: whether a list may show an item twice.
+        lengths: `[B]` valid cells of each row, however deep; None where they have not been counted.
     """
 
     items: Tensor
@@ -62,6 +64,12 @@ class RankedLists:
     index: Tensor | None
     pad: int
     repeated: bool = False
+    lengths: Tensor | None = None
+
+    @property
+    def counts(self) -> Tensor:
+        """`[B]` int64: how many items are shown."""
+        return count_true(self.valid) if self.lengths is None else self.lengths.clamp(max=self.items.shape[1])
 
     def first(self, depth: int | None) -> RankedLists:
         """The same lists cut to `depth` columns (None: all)."""
@@ -88,12 +96,13 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
         index = _order(scores, shown, policy.ties)
     items = shown.items if index is None else shown.items.gather(1, index)
     keep = _kept(shown, scores, policy, index, items, valid)
+    lengths = shown.lengths if keep is None else None
     if keep is not None:
         front = torch.argsort(~keep, dim=1, stable=True)
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
         items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
-    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0)
+    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0, lengths)
 
 
 def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
@@ -137,19 +146,25 @@ def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
     """The index that sorts each row by score; None when every row is in order already."""
     if shown.width < 2:
         return None
-    cells, items = numbers(scores), numbers(shown.items)
-    in_order = cells[:, 1:] < cells[:, :-1]
-    if not shown.uniform:
-        in_order |= numbers(~shown.valid[:, 1:])
-    if bool(in_order.all()):
-        return None
-    equal = cells[:, 1:] == cells[:, :-1]
-    if ties != "given":
-        upper, lower = items[:, :-1], items[:, 1:]
-        equal &= lower <= upper if ties == "item_descending" else lower >= upper
-    if bool((in_order | equal).all()):
+    if _in_order(scores, shown, ties):
         return None
     return sorted_index(scores, shown.items, None if shown.uniform else shown.valid, ties)
+
+
+def _in_order(scores: Tensor, shown: Rectangle, ties: Ties) -> bool:
+    """Whether every row is ranked as it stands. Rows are looked at as one long one: that is half the work."""
+    cells, items = numbers(scores).reshape(-1), numbers(shown.items).reshape(-1)
+    follows = cells[1:] < cells[:-1]
+    follows[shown.width - 1 :: shown.width] = True
+    if not shown.uniform:
+        follows |= numbers(~shown.valid).reshape(-1)[1:]
+    if bool(follows.all()):
+        return True
+    equal = cells[1:] == cells[:-1]
+    if ties != "given":
+        upper, lower = items[:-1], items[1:]
+        equal &= lower <= upper if ties == "item_descending" else lower >= upper
+    return bool((follows | equal).all())
 
 
 def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
@@ -243,12 +258,19 @@ class RelevantLists:
         gains: `[B, R]`.
         valid: `[B, R]`; under duplicates="all" repeated items are valid each time.
         index: `[B, R]` column of the rectangle each cell came from.
+        lengths: `[B]` valid cells of each row; None where they have not been counted.
     """
 
     items: Tensor
     gains: Tensor
     valid: Tensor
     index: Tensor
+    lengths: Tensor | None = None
+
+    @property
+    def counts(self) -> Tensor:
+        """`[B]` int64: how many rows are relevant."""
+        return count_true(self.valid) if self.lengths is None else self.lengths
 
     @property
     def distinct(self) -> Tensor:
@@ -275,11 +297,13 @@ def meetings(shown: RankedLists, relevant: RelevantLists) -> tuple[Tensor, Tenso
 def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
     """Keeps the relevant rows and sorts them by item."""
     gains, valid, items = relevant.column("gain"), relevant.valid, relevant.items
-    if policy.above is not None:
-        enough = gains > policy.above
-        if not bool((enough | ~valid).all()):
-            valid = valid & enough
-            items = items.masked_fill(~valid, relevant.pad)
+    enough = None if policy.above is None else gains > policy.above
+    if enough is None or bool(enough.all()) or bool((enough | ~valid).all()):
+        in_order, index = relevant.by_item
+        if policy.duplicates == "all" or not relevant.repeated:
+            return RelevantLists(in_order, gains.gather(1, index), valid, index, relevant.lengths)
+    else:
+        items = items.masked_fill(~(valid & enough), relevant.pad)
     best_first: Tensor | None = None
     if policy.duplicates == "best" and relevant.repeated:
         best_first = torch.argsort(gains, dim=1, descending=True, stable=True)

@@ -120,18 +120,19 @@ def slates_of(
     )
     gains = relevant.columns.get("gain")
     columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
-    return Slates(
-        users,
-        items,
-        lists_of(by_user, shown_items, shown.columns, shown.ranked),
-        lists_of(truth_by_user, relevant_items, columns),
+    shown_lists, relevant_lists = side_by_side(
+        [
+            lambda: lists_of(by_user, shown_items, shown.columns, shown.ranked),
+            lambda: lists_of(truth_by_user, relevant_items, columns),
+        ],
+        len(shown),
     )
+    return Slates(users, items, shown_lists, relevant_lists)
 
 
 def lists_of(by_user: Grouping, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
     """The rows of each user together, in the order they came; by the column `rank` where there is one."""
-    moved = by_user.moved({"": items, **columns})
-    lists = Lists(by_user.offsets, moved.pop(""), moved, ranked)
+    lists = Lists(*by_user.moved(items, columns), ranked)
     return _by_rank(lists) if "rank" in columns else lists
 
 

@@ -34,18 +34,20 @@ def sorted_with_columns(items: Tensor, largest: int) -> tuple[Tensor, Tensor]:
     return (in_order >> bits).to(items.dtype), (in_order & ((1 << bits) - 1)).long()
 
 
-def count_repeats(items: Tensor, lengths: Tensor) -> int:
+def count_repeats(in_order: Tensor, lengths: Tensor) -> int:
     """How many of the first cells of each row hold an item that stands further left in it too.
 
     Args:
-        items: `[B, K]`; behind the first `lengths` cells of a row all hold the same, which is nowhere else.
+        in_order: `[B, K]` each row ascending; behind the first `lengths` cells of a row all hold the same, which is
+            nowhere else.
     """
-    if items.shape[1] < 2:
+    width = in_order.shape[1]
+    if width < 2:
         return 0
-    flat = numbers(sorted_rows(items)).reshape(-1)
+    flat = numbers(in_order).reshape(-1)
     at = _nonzero(flat[1:] == flat[:-1])
-    equal = int(((at + 1) % items.shape[1] != 0).sum())
-    return equal - int((items.shape[1] - lengths - 1).clamp_(min=0).sum()) if equal else 0
+    equal = int(((at + 1) % width != 0).sum())
+    return equal - int((width - lengths - 1).clamp_(min=0).sum()) if equal else 0
 
 
 def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Tensor, Tensor]:

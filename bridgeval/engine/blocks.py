@@ -23,7 +23,6 @@ from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.slates import Slates
 from bridgeval.data.standings import Standings
-from bridgeval.data.tensors import count_true
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
@@ -192,7 +191,7 @@ class RelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return count_true(blocks[Relevant(self.relevance)].valid)
+        return blocks[Relevant(self.relevance)].counts
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ class ShownCount(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return count_true(blocks[Ranked(self.ranking)].valid)
+        return blocks[Ranked(self.ranking)].counts
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bridgeval.data import encoding, threads
 from bridgeval.data.encoding import encode
-from bridgeval.data.grouping import Grouping, grouped_rows, order_by
+from bridgeval.data.grouping import grouped_rows, grouping_of, order_by
 from bridgeval.data.ids import Ids
 from bridgeval.data.pairs import PairTable
 from bridgeval.data.rows import Rows
@@ -49,10 +49,12 @@ def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_lo
         assert users.tolist() == vocabulary.tolist()
         for grouping, code in zip(groupings, codes, strict=True):
             order = np.argsort(code, kind="stable")
-            moved = grouping.moved({"row": np.arange(len(code)), "score": np.arange(len(code)) * 0.5})
-            assert moved["row"].tolist() == order.tolist()
-            assert moved["score"].tolist() == (order * 0.5).tolist()
-            assert np.diff(grouping.offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
+            rows = np.arange(len(code), dtype=np.int32)
+            offsets, items, columns = grouping.moved(rows, {"score": rows * 0.5, "row": rows.astype(np.int64)})
+            assert items.tolist() == columns["row"].tolist() == order.tolist()
+            assert columns["score"].tolist() == (order * 0.5).tolist()
+            assert np.diff(offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
+            assert grouping.moved(rows, {})[1].tolist() == order.tolist()
 
     law()
 
@@ -64,9 +66,10 @@ def test_an_order_is_stable(rows):
 
 
 def test_rows_that_come_grouped_are_not_moved():
-    scores = np.array([0.5, 0.4, 0.9])
-    grouping = Grouping.of(np.array([0, 0, 1], dtype=np.int32), 2)
-    assert grouping.moved({"score": scores})["score"] is scores
+    scores, items = np.array([0.5, 0.4, 0.9]), np.array([4, 2, 4], dtype=np.int32)
+    _, same_items, columns = grouping_of(np.array([0, 0, 1], dtype=np.int32), 2).moved(items, {"score": scores})
+    assert same_items is items
+    assert columns["score"] is scores
 
 
 @settings(max_examples=60, deadline=None)
