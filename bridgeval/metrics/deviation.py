@@ -42,7 +42,6 @@ from bridgeval.metrics.totals import (
     Running,
     cell_counts,
     counted_items,
-    hits_between,
     listed_by,
     mean_gap,
     population,
@@ -178,8 +177,8 @@ class CellScores(Block[Running]):
 
     def make(self, blocks: Blocks) -> Running:
         items, pad = blocks[self.listed], blocks.batch.shown.pad
-        scores = blocks[FirstScores(self.listed.ranking)]
-        return Running(lambda start, stop: sums_by_code(items[:, start:stop], pad, scores[:, start:stop]))
+        scores = blocks[FirstScores(self.listed.ranking)].t().contiguous()
+        return Running(lambda start, stop: sums_by_code(items[start:stop], pad, scores[start:stop]))
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> R
     """`[V]` float64: numbers `[n]` of hits in the first k places, added up by item."""
 
     def between(start: int, stop: int) -> Floats:
-        chosen = hits_between(hits, start, stop)
+        chosen = hits.between(start, stop)
         return sums_by_code(items[chosen], blocks.batch.shown.pad, numbers[chosen])
 
     return Running(between)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -123,31 +123,32 @@ class SRecall(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        found = label_count(
-            hits.up_to(self.k, touched) for touched in blocks[TouchedTopics(self.ranking, self.relevance)]
-        )
+        found = hits.up_to(self.k, blocks[NewTopics(self.ranking, self.relevance)])
         there = blocks[RelevantTopics(self.relevance)]
         none = 0.0 if self.undefined == "zero" else torch.nan
-        return torch.where(there > 0, found / there.clamp(min=1).double(), none)
+        return torch.where(there > 0, found / there, none)
 
 
 @dataclass(frozen=True)
-class TouchedTopics(Block[list[Tensor]]):
-    """The features that the first 0, 1, 2, ... hits have between them, as bits: `[B, H + 1]` for each word of them."""
+class NewTopics(Block[Tensor]):
+    """How many features of each hit no hit above it has, by place: `[n]` float64."""
 
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> list[Tensor]:
+    def make(self, blocks: Blocks) -> Tensor:
         items = blocks[HitItems(self.ranking, self.relevance)]
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         most = int(hits.ordinal.max()) if len(hits.rows) else 0
         touched = []
         for bits in blocks[LabelBits(positive=True)]:
-            cells = bits.new_zeros((hits.size, most + 1))
-            cells[hits.rows, hits.ordinal] = by_item(bits, items)
-            touched.append(torch.stack(list(accumulate(cells.unbind(1), torch.bitwise_or)), dim=1))
-        return touched
+            cells = bits.new_zeros((most + 1, hits.size))
+            cells[hits.ordinal, hits.rows] = by_item(bits, items)
+            for above, here in pairwise(cells):
+                here |= above
+            touched.append(cells[hits.ordinal, hits.rows])
+        found = label_count(touched)
+        return hits.by_place(torch.where(hits.ordinal == 1, found, found.diff(prepend=found[:1])).double())
 
 
 @dataclass(frozen=True)

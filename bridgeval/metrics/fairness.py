@@ -15,7 +15,7 @@ import torch
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Relevance
-from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, Users
+from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, UserGroups, Users
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
 from bridgeval.engine.state import Floats, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
@@ -250,7 +250,8 @@ class BiasDisparityBS(PolicyMetric):
         truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
         items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
         items = counted_items(blocks, who(blocks, self), items)
-        return _tally(blocks, self, grouped(blocks, blocks[ItemGroups()], items, by_user=True).counts())
+        cells = grouped(blocks, blocks[ItemGroups()], items, blocks[UserGroups()][:, None])
+        return _tally(blocks, self, cells.counts())
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])

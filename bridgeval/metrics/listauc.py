@@ -50,11 +50,11 @@ class RocAuc(TopKMetric):
 
 @dataclass(frozen=True)
 class Inversions(Block[Tensor]):
-    """The misses above the first 0, 1, 2, ... hits, added up: `[B, H + 1]` float64."""
+    """The misses above each hit, by place: `[n]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.running((hits.place_of - hits.ordinal).double())
+        return hits.by_place((hits.place_of - hits.ordinal).double())

@@ -56,8 +56,8 @@ class ItemNovelty(Block[Tensor]):
 
 @dataclass(frozen=True)
 class NoveltySums(Block[Tensor]):
-    """Weighted, discounted novelty, float64: of the first 0, 1, 2, ... hits `[B, H + 1]`; unweighted, of the first
-    1, 2, ... places `[B, C]`.
+    """Weighted, discounted novelty, float64: of each hit by place, `[n]`; unweighted, of the first 1, 2, ... places,
+    `[B, C]`.
     """
 
     novelty: ItemNovelty
@@ -72,7 +72,7 @@ class NoveltySums(Block[Tensor]):
             return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]]).cumsum_(1)
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         novelty = by_item(blocks[self.novelty], graded.items)
-        return graded.hits.running(graded.gains * novelty * weights[graded.hits.place_of - 1])
+        return graded.hits.by_place(graded.gains * novelty * weights[graded.hits.place_of - 1])
 
     def up_to(self, k: int, blocks: Blocks) -> Tensor:
         """`[B]`: within the first k places, over the sum of k discounts."""

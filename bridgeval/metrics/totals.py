@@ -17,7 +17,7 @@ from torch import Tensor
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups, by_item
-from bridgeval.engine.hits import HitList, HitPlaces
+from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
 
@@ -78,13 +78,13 @@ class FirstItems(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ListedItems(Block[Tensor]):
-    """The items in the first C places of users who count: `[B, C]` int64 codes, V in the other cells."""
+    """The items in the first C places of users who count, place by place: `[C, B]` int64, V in the other cells."""
 
     ranking: Ranking
     counted: Counted | None
 
     def make(self, blocks: Blocks) -> Tensor:
-        return counted_items(blocks, self.counted, blocks[FirstItems(self.ranking)])
+        return counted_items(blocks, self.counted, blocks[FirstItems(self.ranking)]).t().contiguous()
 
 
 def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
@@ -100,7 +100,7 @@ class CellCounts(Block[Running]):
 
     def make(self, blocks: Blocks) -> Running:
         items, pad = blocks[self.listed], blocks.batch.shown.pad
-        return Running(lambda start, stop: sums_by_code(items[:, start:stop], pad))
+        return Running(lambda start, stop: sums_by_code(items[start:stop], pad))
 
 
 def cell_counts(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
@@ -139,7 +139,7 @@ class Grouped:
     """The group of each cell.
 
     Attributes:
-        codes: `[B, N]`, or `[n]` of hits, int64.
+        codes: of each cell, int64.
         shape: (groups of users, groups of items and one for none); cells are numbered row by row.
     """
 
@@ -152,13 +152,12 @@ class Grouped:
         return sums_by_code(self.codes[cells], users * items).reshape(self.shape)[:, : items - 1]
 
 
-def grouped(blocks: Blocks, groups: Codes, items: Tensor, by_user: bool = False) -> Grouped:
-    """Items `[B, N]`, or `[n]`, by their group; with `by_user`, of `[B, N]`, by that of their user too."""
+def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None = None) -> Grouped:
+    """Items of any shape by their group; with the group of each user, of a shape that fits theirs, by both."""
     codes, count = by_item(groups.codes, items), groups.count + 1
-    if not by_user:
+    if users is None:
         return Grouped(codes, (1, count))
-    users = len(blocks.context.users["groups"].labels) + 1
-    return Grouped(codes + blocks[UserGroups()][:, None] * count, (users, count))
+    return Grouped(codes + users * count, (len(blocks.context.users["groups"].labels) + 1, count))
 
 
 @dataclass(frozen=True)
@@ -170,8 +169,9 @@ class CellGroups(Block[Running]):
     by_user: bool = False
 
     def make(self, blocks: Blocks) -> Running:
-        cells = grouped(blocks, blocks[self.groups], blocks[self.listed], self.by_user)
-        return Running(lambda start, stop: cells.counts((slice(None), slice(start, stop))))
+        users = blocks[UserGroups()] if self.by_user else None
+        cells = grouped(blocks, blocks[self.groups], blocks[self.listed], users)
+        return Running(lambda start, stop: cells.counts(slice(start, stop)))
 
 
 @dataclass(frozen=True)
@@ -199,12 +199,7 @@ class HitGroups(Block[Running]):
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
         cells = grouped(blocks, blocks[self.groups], items)
-        return Running(lambda start, stop: cells.counts(hits_between(hits, start, stop)))
-
-
-def hits_between(hits: HitList, start: int, stop: int) -> Tensor:
-    """`[n]` bool: the hits in the places from `start`, counted from 0, to before `stop`."""
-    return (hits.place_of > start) & (hits.place_of <= stop)
+        return Running(lambda start, stop: cells.counts(hits.between(start, stop)))
 
 
 @dataclass(frozen=True)
@@ -230,12 +225,18 @@ class HistoryGroups(Block[Floats]):
 
     def make(self, blocks: Blocks) -> Floats:
         items = counted_items(blocks, self.counted, blocks.batch.history.items)
-        return grouped(blocks, blocks[self.groups], items, self.by_user).counts()
+        users = blocks[UserGroups()][:, None] if self.by_user else None
+        return grouped(blocks, blocks[self.groups], items, users).counts()
 
 
 def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
     """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
-    return blocks[CellGroups(groups, listed_by(blocks, metric))].up_to(metric.k)[0]
+    listed = listed_by(blocks, metric)
+    if blocks.batch.shown.pad > blocks[listed].numel():
+        return blocks[CellGroups(groups, listed)].up_to(metric.k)[0]
+    # Items are fewer than cells, and other metrics count them too.
+    of_items, count = blocks[groups].codes[:-1].cpu().numpy(), blocks[groups].count
+    return np.bincount(of_items, blocks[CellCounts(listed)].up_to(metric.k), minlength=count + 1)[:count]
 
 
 def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
