@@ -22,17 +22,9 @@ from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
+from bridgeval.metrics.grouped import Codes, history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.groups import Undefined, compared
-from bridgeval.metrics.totals import (
-    Codes,
-    FirstItems,
-    history_counts,
-    hit_counts,
-    population,
-    relevant_counts,
-    shown_counts,
-    spread,
-)
+from bridgeval.metrics.totals import FirstItems, population, spread
 
 HEAD, TAIL = 1, 2
 POPULARITY = Needs(context=frozenset({"item popularity"}))

@@ -177,7 +177,7 @@ class CellScores(Block[Running]):
 
     def make(self, blocks: Blocks) -> Running:
         items, pad = blocks[self.listed], blocks.batch.shown.pad
-        scores = blocks[FirstScores(self.listed.ranking)].t().contiguous()
+        scores = blocks[ShownColumn("score", self.listed.ranking)][:, : blocks.cutoff].t().contiguous().double()
         return Running(lambda start, stop: sums_by_code(items[start:stop], pad, scores[start:stop]))
 
 

@@ -22,7 +22,7 @@ from bridgeval.engine.state import ItemSums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.totals import FirstItems, cell_counts
+from bridgeval.metrics.totals import FirstItems, ListedItems, cell_counts
 
 
 @dataclass(frozen=True)
@@ -309,12 +309,9 @@ class TouchedLabels(Block[list[list[Tensor]]]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> list[list[Tensor]]:
-        items = blocks[FirstItems(self.ranking)]
-        nothing = torch.zeros(len(items), dtype=torch.int64, device=blocks.device)
-        return [
-            list(accumulate(by_item(bits, items).unbind(1), torch.bitwise_or)) or [nothing]
-            for bits in blocks[LabelBits()]
-        ]
+        items = blocks[ListedItems(self.ranking, None)]
+        nothing = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
+        return [list(accumulate(by_item(bits, items), torch.bitwise_or)) or [nothing] for bits in blocks[LabelBits()]]
 
 
 @dataclass(frozen=True)

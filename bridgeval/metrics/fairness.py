@@ -19,6 +19,15 @@ from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, UserGroups,
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
 from bridgeval.engine.state import Floats, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
+from bridgeval.metrics.grouped import (
+    CellGroups,
+    HistoryPairs,
+    grouped,
+    history_counts,
+    hit_counts,
+    relevant_counts,
+    shown_counts,
+)
 from bridgeval.metrics.groups import (
     ItemGroups,
     Unassigned,
@@ -27,21 +36,7 @@ from bridgeval.metrics.groups import (
     group_sizes,
     item_labels,
 )
-from bridgeval.metrics.totals import (
-    CellGroups,
-    HistoryGroups,
-    counted_items,
-    grouped,
-    history_counts,
-    hit_counts,
-    listed_by,
-    population,
-    ratio,
-    relevant_counts,
-    shown_counts,
-    spread,
-    who,
-)
+from bridgeval.metrics.totals import counted_items, listed_by, population, ratio, spread, who
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
 PAIRS = ITEM_GROUPS | Needs(context=frozenset({"user groups"}))
@@ -245,8 +240,7 @@ class BiasDisparityBS(PolicyMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         if self.source == "history":
-            had = HistoryGroups(ItemGroups(known=True), who(blocks, self), by_user=True)
-            return _tally(blocks, self, blocks[had])
+            return _tally(blocks, self, blocks[HistoryPairs(ItemGroups(known=True), who(blocks, self))])
         truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
         items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
         items = counted_items(blocks, who(blocks, self), items)

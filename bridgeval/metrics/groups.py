@@ -13,7 +13,8 @@ from bridgeval.data.ids import Ids
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.state import Floats, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.totals import Codes, ratio
+from bridgeval.metrics.grouped import Codes
+from bridgeval.metrics.totals import ratio
 
 Unassigned = Literal["skip", "group"]
 Undefined = Literal["nan", "zero"]

@@ -1,4 +1,4 @@
-"""Blocks that metrics over everyone's lists share: which cells count, and how often each item or group is in them.
+"""Blocks that metrics over everyone's lists share: which cells count, and how often each item is in them.
 
 C is the largest cutoff asked for: what is laid out for it serves all cutoffs. Cells that do not count hold the code V,
 one past the vocabulary, which tables send to a value that does not count either; so nothing is masked cell by cell.
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
@@ -84,7 +84,51 @@ class ListedItems(Block[Tensor]):
     counted: Counted | None
 
     def make(self, blocks: Blocks) -> Tensor:
-        return counted_items(blocks, self.counted, blocks[FirstItems(self.ranking)]).t().contiguous()
+        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
+        return counted_items(blocks, self.counted, items).t().contiguous().long()
+
+
+@dataclass(frozen=True)
+class HitItems(Block[Tensor]):
+    """The item of each hit: `[n]` codes."""
+
+    ranking: Ranking
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        return blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of]
+
+
+@dataclass(frozen=True)
+class RelevantItems(Block[Tensor]):
+    """The relevant items of users who count: `[B, R]` codes, V in the other cells."""
+
+    relevance: Relevance
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return counted_items(blocks, self.counted, blocks[Relevant(self.relevance)].items)
+
+
+@dataclass(frozen=True)
+class HistoryItems(Block[Tensor]):
+    """What users who count have in the history: `[B, H]` codes, V in the other cells."""
+
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return counted_items(blocks, self.counted, blocks.batch.history.items)
+
+
+@dataclass(frozen=True)
+class ItemTally(Block[Floats]):
+    """How many cells hold each item of the vocabulary: `[V]` float64."""
+
+    cells: Block[Tensor]
+
+    def make(self, blocks: Blocks) -> Floats:
+        return sums_by_code(blocks[self.cells], blocks.batch.shown.pad)
 
 
 def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
@@ -108,6 +152,13 @@ def cell_counts(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
     return blocks[CellCounts(listed_by(blocks, metric))].up_to(metric.k)
 
 
+def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Floats:
+    """`[count]` float64: how often each code occurs, or what its weights come to; `count` itself is left out."""
+    weights = None if weights is None else weights.reshape(-1)
+    sums = torch.bincount(codes.reshape(-1), weights, minlength=count + 1)
+    return sums[:count].double().cpu().numpy()
+
+
 def among_needs(among: Among) -> Needs:
     """What it takes to count items so."""
     return Needs(context=frozenset({"catalogue"} if among == "catalogue" else ()))
@@ -119,146 +170,6 @@ def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> 
     if among == "catalogue":
         counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
     return ItemSums(blocks.batch.slates.items, counts)
-
-
-@dataclass(frozen=True)
-class Codes:
-    """Groups of items.
-
-    Attributes:
-        codes: `[V + 1]` int64: the group of each item, from 0; `count` for what is not to be counted, as V is not.
-        count: how many groups there are.
-    """
-
-    codes: Tensor
-    count: int
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """The group of each cell.
-
-    Attributes:
-        codes: of each cell, int64.
-        shape: (groups of users, groups of items and one for none); cells are numbered row by row.
-    """
-
-    codes: Tensor
-    shape: tuple[int, int]
-
-    def counts(self, cells: Any = ...) -> Floats:
-        """`[user groups, item groups]` float64: how many of the cells, all or those of an index, are of each pair."""
-        users, items = self.shape
-        return sums_by_code(self.codes[cells], users * items).reshape(self.shape)[:, : items - 1]
-
-
-def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None = None) -> Grouped:
-    """Items of any shape by their group; with the group of each user, of a shape that fits theirs, by both."""
-    codes, count = by_item(groups.codes, items), groups.count + 1
-    if users is None:
-        return Grouped(codes, (1, count))
-    return Grouped(codes + users * count, (len(blocks.context.users["groups"].labels) + 1, count))
-
-
-@dataclass(frozen=True)
-class CellGroups(Block[Running]):
-    """How many of the first k places hold an item of each group: `[user groups, item groups]` float64."""
-
-    groups: Block[Codes]
-    listed: ListedItems
-    by_user: bool = False
-
-    def make(self, blocks: Blocks) -> Running:
-        users = blocks[UserGroups()] if self.by_user else None
-        cells = grouped(blocks, blocks[self.groups], blocks[self.listed], users)
-        return Running(lambda start, stop: cells.counts(slice(start, stop)))
-
-
-@dataclass(frozen=True)
-class HitItems(Block[Tensor]):
-    """The item of each hit: `[n]` codes."""
-
-    ranking: Ranking
-    relevance: Relevance
-
-    def make(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of]
-
-
-@dataclass(frozen=True)
-class HitGroups(Block[Running]):
-    """How many hits in the first k places are of each group: `[1, item groups]` float64."""
-
-    groups: Block[Codes]
-    ranking: Ranking
-    relevance: Relevance
-    counted: Counted | None
-
-    def make(self, blocks: Blocks) -> Running:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
-        cells = grouped(blocks, blocks[self.groups], items)
-        return Running(lambda start, stop: cells.counts(hits.between(start, stop)))
-
-
-@dataclass(frozen=True)
-class RelevantGroups(Block[Floats]):
-    """How many relevant rows are of each group: `[item groups]` float64."""
-
-    groups: Block[Codes]
-    relevance: Relevance
-    counted: Counted | None
-
-    def make(self, blocks: Blocks) -> Floats:
-        items = counted_items(blocks, self.counted, blocks[Relevant(self.relevance)].items)
-        return grouped(blocks, blocks[self.groups], items).counts()[0]
-
-
-@dataclass(frozen=True)
-class HistoryGroups(Block[Floats]):
-    """How many items of each group the users who count have in the history: `[user groups, item groups]` float64."""
-
-    groups: Block[Codes]
-    counted: Counted | None
-    by_user: bool = False
-
-    def make(self, blocks: Blocks) -> Floats:
-        items = counted_items(blocks, self.counted, blocks.batch.history.items)
-        users = blocks[UserGroups()][:, None] if self.by_user else None
-        return grouped(blocks, blocks[self.groups], items, users).counts()
-
-
-def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
-    """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
-    listed = listed_by(blocks, metric)
-    if blocks.batch.shown.pad > blocks[listed].numel():
-        return blocks[CellGroups(groups, listed)].up_to(metric.k)[0]
-    # Items are fewer than cells, and other metrics count them too.
-    of_items, count = blocks[groups].codes[:-1].cpu().numpy(), blocks[groups].count
-    return np.bincount(of_items, blocks[CellCounts(listed)].up_to(metric.k), minlength=count + 1)[:count]
-
-
-def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
-    """`[item groups]`: how many hits in these places are of each group."""
-    return blocks[HitGroups(groups, metric.ranking, metric.relevance, who(blocks, metric))].up_to(metric.k)[0]
-
-
-def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
-    """`[item groups]`: how many relevant rows are of each group."""
-    return blocks[RelevantGroups(groups, metric.relevance, who(blocks, metric))]
-
-
-def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
-    """`[item groups]`: how many items of each group the users have in the history."""
-    return blocks[HistoryGroups(groups, who(blocks, metric))][0]
-
-
-def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Floats:
-    """`[count]` float64: how often each code occurs, or what its weights come to; `count` itself is left out."""
-    weights = None if weights is None else weights.reshape(-1)
-    sums = torch.bincount(codes.reshape(-1), weights, minlength=count + 1)
-    return sums[:count].double().cpu().numpy()
 
 
 def spread(shares: Floats) -> float | None:
