@@ -78,7 +78,7 @@ class Explanation:
         return self.values[1] - self.values[0]
 
     def __str__(self) -> str:
-        width = max(len(self.first), len(self.second))
+        width = max(map(len, (self.first, self.second, "difference")))
         lines = [
             f"{self.first:{width}}  {self.values[0]: .6f}",
             f"{self.second:{width}}  {self.values[1]: .6f}",

@@ -121,7 +121,7 @@ def check(
         raise InputError(
             f"there are no per-user values of {', '.join(missing)} to pair",
             f"the baseline has {', '.join(old.values)}; now there are {', '.join(report.collected)}",
-            "evaluate both with these metrics and per_user=True",
+            "make the baseline with the metrics that are checked, per user (--save, or per_user=True)",
         )
     pooled = [name for name in names if not is_mean_of_users(report, name)]
     if pooled:

@@ -154,6 +154,8 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     """Evaluates every system of a request."""
     import bridgeval
 
+    if request.device != "auto":
+        _check_device(request.device)
     reports, inspections = {}, {}
     if request.inspect and request.streamed:
         told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
@@ -182,6 +184,17 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     return Outcome(reports, inspections)
 
 
+def _check_device(name: str) -> None:
+    import torch
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(
+            f"the device {name!r} cannot be used", str(error).splitlines()[0], "auto takes a GPU where there is one"
+        ) from error
+
+
 def opened(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
     """What is in a file: a table, or the scores of a `.npy` matrix."""
     import pyarrow as pa
@@ -189,10 +202,15 @@ def opened(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> An
     from bridgeval.data import files
 
     if path == STDIN:
-        return files.table_in(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
-    if files.kind_of(files.head_of(path)) == "numpy":
+        table = files.table_in(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
+    elif files.kind_of(files.head_of(path)) == "numpy":
         return _matrix(path)
-    return files.table_at(path, names, text_ids)
+    else:
+        table = files.table_at(path, names, text_ids)
+    if not table.num_rows:
+        columns = ", ".join(map(repr, table.column_names))
+        raise InputError(f"{path!r} has no rows", f"columns {columns}", "was it written before there was anything?")
+    return table
 
 
 def _matrix(path: str) -> Any:
@@ -249,6 +267,9 @@ def request_of(settings: Mapping[str, Any], where: str = "the command") -> Reque
         return Request.model_validate(dict(settings))
     except ValidationError as error:
         first = error.errors()[0]
+        own = first.get("ctx", {}).get("error")
+        if isinstance(own, ConfigError):
+            raise own from None
         name = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
             near = difflib.get_close_matches(name, Request.model_fields, n=1)

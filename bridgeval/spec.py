@@ -96,9 +96,12 @@ def _cutoffs(text: str, tail: str) -> list[int | None]:
 
 
 def _call(text: str, call: str) -> tuple[str, dict[str, Any]]:
+    several = text.count("@") > 1 and "(" not in text
     problem = SpecError(
         f"{text!r} cannot be read as a metric",
-        hint='write a name, parameters by keyword, and cutoffs: F1(metric_1="nDCG", beta=0.5)@10',
+        hint="give metrics one by one: ['nDCG@5', 'Recall@5'], or -m nDCG@5 -m Recall@5"
+        if several
+        else 'write a name, parameters by keyword, and cutoffs: F1(metric_1="nDCG", beta=0.5)@10',
     )
     try:
         node = ast.parse(call, mode="eval").body
@@ -115,7 +118,10 @@ def _call(text: str, call: str) -> tuple[str, dict[str, Any]]:
         try:
             parameters[keyword.arg] = ast.literal_eval(keyword.value)
         except ValueError:
-            raise problem from None
+            written = ast.unparse(keyword)
+            raise SpecError(
+                f"{text!r} cannot be read as a metric", written, f'text stands in quotes: {keyword.arg}="..."'
+            ) from None
     return node.func.id, parameters
 
 

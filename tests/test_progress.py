@@ -18,12 +18,6 @@ class Terminal(io.StringIO):
         return True
 
 
-def terminal_for(monkeypatch):
-    """Standard error, set within a test: pytest sets its own between a fixture and the test."""
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    return sys.stderr
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that is set by hand."""
@@ -32,36 +26,44 @@ def clock(monkeypatch):
     return now
 
 
-def test_rows_and_the_time_left_are_shown_after_two_seconds(monkeypatch, clock):
-    terminal = terminal_for(monkeypatch)
-    with progress.progress_for(None) as watchers:
-        watchers.rows("evaluated", 0, 1000)
-        clock[0] += 1
-        watchers.rows("evaluated", 100, 1000)
-        assert not terminal.getvalue()
-        clock[0] += 3
-        watchers.rows("evaluated", 400, 1000)
-    assert terminal.getvalue() == "\revaluated 400 of 1,000 rows, 0:06 left\x1b[K\r\x1b[K"
+@pytest.fixture
+def shown_for(monkeypatch, clock):
+    """What a terminal has been sent when rows were told: (seconds later, stage, rows done) of 1000, one by one."""
+
+    def run(asked, *told):
+        # Set here and not before the test: pytest sets its own between a fixture and the test.
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        sent = []
+        with progress.progress_for(asked) as watchers:
+            for seconds, stage, done in told:
+                clock[0] += seconds
+                watchers.rows(stage, done, 1000)
+                sent.append(terminal.getvalue())
+        return [*sent, terminal.getvalue()]
+
+    return run
 
 
-def test_rows_that_were_done_before_do_not_make_it_look_faster(monkeypatch, clock):
-    terminal = terminal_for(monkeypatch)
-    with progress.progress_for(True) as watchers:
-        watchers.rows("evaluated", 900, 1000)
-        clock[0] += 10
-        watchers.rows("evaluated", 950, 1000)
-    assert "evaluated 950 of 1,000 rows, 0:10 left" in terminal.getvalue()
+def test_rows_and_the_time_left_are_shown_after_two_seconds(shown_for):
+    *too_early, shown, _ = shown_for(None, (0, "evaluated", 0), (1, "evaluated", 100), (3, "evaluated", 400))
+    assert too_early == ["", ""]
+    assert shown == "\revaluated 400 of 1,000 rows, 0:06 left\x1b[K"
 
 
-def test_each_stage_has_its_own_time(monkeypatch, clock):
-    terminal = terminal_for(monkeypatch)
-    with progress.progress_for(True) as watchers:
-        watchers.rows("spread", 0, 1000)
-        clock[0] += 100
-        watchers.rows("evaluated", 0, 1000)
-        clock[0] += 1
-        watchers.rows("evaluated", 500, 1000)
-    assert terminal.getvalue().split("\r")[-2].startswith("evaluated 500 of 1,000 rows, 0:01 left")
+def test_the_line_is_wiped_at_the_end(shown_for):
+    *_, before, after = shown_for(True, (0, "evaluated", 0), (3, "evaluated", 400))
+    assert after == before + "\r\x1b[K"
+
+
+def test_rows_that_were_done_before_do_not_make_it_look_faster(shown_for):
+    *_, shown = shown_for(True, (0, "evaluated", 900), (10, "evaluated", 950))
+    assert "evaluated 950 of 1,000 rows, 0:10 left" in shown
+
+
+def test_each_stage_has_its_own_time(shown_for):
+    *_, shown = shown_for(True, (0, "spread", 0), (100, "evaluated", 0), (1, "evaluated", 500))
+    assert shown.split("\r")[-2].startswith("evaluated 500 of 1,000 rows, 0:01 left")
 
 
 def test_nothing_is_shown_where_nobody_looks(monkeypatch):

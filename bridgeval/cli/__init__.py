@@ -88,11 +88,15 @@ def _debug_option() -> click.Option:
         "max_content_width": 110,
     },
     params=[_debug_option()],
+    invoke_without_command=True,
     epilog="Start with `bridgeval demo`, or `bridgeval evaluate recs.parquet truth.parquet -m nDCG@5,10`.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bridgeval", message="%(prog)s %(version)s")
-def program() -> None:
+@click.pass_context
+def program(context: click.Context) -> None:
     """Any recommender toolkit's output in, any toolkit's numbers out, from one engine."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -117,7 +121,7 @@ def _explain(error: BaseException) -> int:
         say(*_usage(error))
         return WRONG_COMMAND
     if isinstance(error, BridgevalError):
-        say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
+        say_error(error)
         return _code(error)
     if type(error).__module__.startswith(("pyspark", "py4j")):
         say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
@@ -141,6 +145,13 @@ def _code(error: BridgevalError) -> int:
     if isinstance(error, SpecError | NeedError | ConfigError):
         return WRONG_COMMAND
     return WRONG_DATA if isinstance(error, InputError | LoaderError) else UNAVAILABLE
+
+
+def say_error(error: BridgevalError) -> None:
+    """An error of ours, in the words of the command line."""
+    from bridgeval.cli.wording import as_typed
+
+    say(as_typed(error.wrong + (f" (found: {error.found})" if error.found else "")), as_typed(error.hint))
 
 
 def say(message: str, hint: str) -> None:

@@ -10,13 +10,14 @@ from bridgeval.cli.options import BY, FILES, options, settings_in
 
 
 @click.command(
+    short_help="A gate for pipelines: no worse than a baseline.",
     epilog="""
 \b
 Examples:
   bridgeval check recs.parquet truth.parquet --max-drop nDCG@10=1% --save old.json     (the first time)
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --junit gate.xml
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --by users.csv
-"""
+""",
 )
 @click.argument("recs")
 @click.argument("truth")
@@ -45,13 +46,13 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
     ruled out. With --by it also fails where a slice is shown to drop by more, with Holm's correction. Exits with 0 if
     it holds, with 1 if it does not, with 2 if it could not be run.
     """
-    from bridgeval.cli import SAID_NO, WRONG_COMMAND, say
+    from bridgeval.cli import SAID_NO, WRONG_COMMAND, say_error
     from bridgeval.errors import BridgevalError
 
     try:
         holds = _run(context, recs, truth, given)
     except BridgevalError as error:
-        say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.hint)
+        say_error(error)
         raise click.exceptions.Exit(WRONG_COMMAND) from error
     if not holds:
         raise click.exceptions.Exit(SAID_NO)

@@ -56,7 +56,10 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
     from bridgeval.request import opened
 
     systems, truth, evaluation = _inputs(context, files)
-    found = bridgeval.compare(
+    if len(systems) < 2:
+        found = f"only {', '.join(systems)} was given" if systems else "none was given"
+        raise click.UsageError(f"Two systems are needed after TRUTH, but {found}.", context)
+    comparison = bridgeval.compare(
         systems,
         truth,
         given["metrics"] or ("nDCG@10", "Recall@10"),
@@ -65,7 +68,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
         **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
         **evaluation,
     )
-    _write(found, given)
+    _write(comparison, given)
 
 
 def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:

@@ -11,7 +11,10 @@ START = {
 }
 
 
-@click.command(epilog="\b\nPut one of these in your shell's start file:\n  " + "\n  ".join(START.values()))
+@click.command(
+    short_help="Print a script that completes commands and metrics.",
+    epilog="\b\nPut one of these in your shell's start file:\n  " + "\n  ".join(START.values()),
+)
 @click.argument("shell", type=click.Choice(list(START)))
 def completion(shell: str) -> None:
     """Print the script that makes SHELL complete commands, options and metric names."""

@@ -12,7 +12,7 @@ METRICS = (
 )  # fmt: skip
 
 
-@click.command()
+@click.command(short_help="Try it on a bundled sample; writes a report page.")
 @click.option("--folder", type=click.Path(file_okay=False), default="bridgeval-demo", show_default=True)
 def demo(folder: str) -> None:
     """Run two recommenders on a bundled sample and write a report page.

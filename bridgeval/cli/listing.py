@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridgeval.cli.options import MetricName
+from bridgeval.cli.wording import as_typed, wrapped
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -18,6 +20,7 @@ FAMILIES = (
 
 
 @click.command(
+    short_help="List the metrics, or explain one.",
     epilog="""
 \b
 Examples:
@@ -25,7 +28,7 @@ Examples:
   bridgeval metrics nDCG
   bridgeval metrics replay:NDCG
   bridgeval metrics --convention ranx
-"""
+""",
 )
 @click.argument("name", required=False, type=MetricName())
 @click.option("--convention", metavar="TOOLKIT", help="List a toolkit's names and what they are natively.")
@@ -61,7 +64,7 @@ def plugins() -> None:
         [(info.name, info.distribution, info.error or "loaded") for info in known.infos],
     )
     for what, found in offers.items():
-        click.echo(f"{what}: {', '.join(sorted(found, key=str.lower))}")
+        click.echo(wrapped(f"{what}: {', '.join(sorted(found, key=str.lower))}"))
     click.echo(f"switch some off with {installed_plugins.DISABLE}=name,name (or =all)")
 
 
@@ -71,12 +74,13 @@ def _list_metrics() -> None:
 
     known = installed_plugins.installed()
     order = {family: at for at, family in enumerate(FAMILIES)}
-    listed = sorted(known.metrics.items(), key=lambda pair: order.get(pair[1].family, len(order)))
+    listed = sorted(known.metrics.items(), key=lambda one: (order.get(one[1].family, len(order)), one[1].family))
     rows = [(name, metric.family, _arrow(metric), _first_sentence(summary_of(metric))) for name, metric in listed]
     _print_table(["metric", "family", "", "is"], rows)
     click.echo("↑ higher is better, ↓ lower is better; `bridgeval metrics NAME` explains one")
     names = ", ".join(f"{table.toolkit} ({len(table.metrics)})" for table in known.conventions.values())
-    click.echo(f"conventions: {names}; `bridgeval metrics --convention {next(iter(known.conventions))}` lists one")
+    lists_one = f"`bridgeval metrics --convention {next(iter(known.conventions))}` lists one"
+    click.echo(wrapped(f"conventions: {names}; {lists_one}"))
 
 
 def _list_convention(toolkit: str) -> None:
@@ -95,8 +99,9 @@ def _list_convention(toolkit: str) -> None:
 
 def _explain(name: str) -> None:
     from bridgeval.data.needs import GIVEN_BY
+    from bridgeval.engine.metric import literal
     from bridgeval.errors import BadParameterError
-    from bridgeval.report.definitions import definition_of, parameters_of
+    from bridgeval.report.definitions import COMMON, definition_of, parameters_of
 
     try:
         metric = _made(name)
@@ -105,22 +110,24 @@ def _explain(name: str) -> None:
         return
     definition = definition_of(metric)
     click.echo(f"{definition.name}  ({definition.family}; {definition.direction})\n")
-    click.echo(definition.summary + "\n")
+    _echo_paragraphs(definition.summary)
     if definition.native != definition.name:
         click.echo(f"natively: {definition.native}\n")
     click.echo("as asked for:")
     for rule in definition.rules:
-        click.echo(f"  - {rule}")
+        click.echo(wrapped(f"- {rule}", "  "))
     needs = metric.needs()
     needed = sorted(needs.pairs | needs.context | needs.users)
-    click.echo(
-        "needs: " + ("; ".join(f"{need}: {GIVEN_BY.get(need, need)}" for need in needed) or "lists and relevance")
-    )
-    click.echo("parameters:")
-    values = {f: getattr(metric, f) for f in parameters_of(type(metric))}
-    _print_table(
-        ["name", "value", "meaning"], [(f, repr(values[f]), said) for f, said in parameters_of(type(metric)).items()]
-    )
+    given = "; ".join(f"{need}: {as_typed(GIVEN_BY.get(need, need))}" for need in needed)
+    click.echo(wrapped(f"needs: {given or 'lists and relevance'}"))
+    said = {
+        one: (f"{one} = {literal(getattr(metric, one))}", text) for one, text in parameters_of(type(metric)).items()
+    }
+    for head, shared in (("parameters of its own:", False), ("parameters that most metrics have:", True)):
+        listed = dict(line for one, line in said.items() if (one in COMMON) is shared)
+        if listed:
+            click.echo(head)
+            _echo_parameters(listed)
 
 
 def _explain_class(name: str) -> None:
@@ -134,8 +141,22 @@ def _explain_class(name: str) -> None:
         _made(name)
         return
     click.echo(f"{metric.name}  ({metric.family}; {direction_of(metric)})\n")
-    click.echo(f"{summary_of(metric)}\n\nparameters, of which some must be given:")
-    _print_table(["name", "meaning"], list(parameters_of(metric).items()))
+    _echo_paragraphs(summary_of(metric))
+    click.echo("parameters, of which some must be given:")
+    _echo_parameters(parameters_of(metric))
+
+
+def _echo_paragraphs(text: str) -> None:
+    for paragraph in text.split("\n\n"):
+        click.echo(wrapped(paragraph) + "\n")
+
+
+def _echo_parameters(said: Mapping[str, str]) -> None:
+    """Each with its meaning below it, a line for each value that it can have."""
+    for parameter, meaning in said.items():
+        click.echo(f"  {parameter}")
+        for line in re.split(r'; (?=")', meaning) if meaning else ():
+            click.echo(wrapped(line, "      "))
 
 
 def _made(name: str) -> Metric:
@@ -178,11 +199,11 @@ def _print_table(head: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from bridgeval.cli.output import console
+    from bridgeval.cli.output import print_table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in head:
         table.add_column(title, no_wrap=title == head[0])
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
-    console().print(table)
+    print_table(table)

@@ -84,16 +84,29 @@ def write_file(path: str, write: Callable[[str], object]) -> None:
 
 def print_reports(reports: Reports) -> None:
     """A table of the numbers, and below it who counted."""
-    console().print(_table(reports))
+    print_table(_table(reports))
     for note in _notes(reports):
         console().print(Text(note, style="dim"))
 
 
+def print_table(table: Table) -> None:
+    """A table; where it goes to no terminal, without the blanks that fill its lines."""
+    to = console()
+    if to.is_terminal:
+        to.print(table)
+    else:
+        click.echo(_text(table))
+
+
 def plain(reports: Reports) -> str:
     """The same as text for a file."""
+    return "\n".join([_text(_table(reports)).rstrip(), "", *_notes(reports)])
+
+
+def _text(table: Table) -> str:
     page = io.StringIO()
-    Console(width=WIDE, file=page).print(_table(reports))
-    return "\n".join([page.getvalue().rstrip(), "", *_notes(reports)])
+    Console(width=WIDE, file=page).print(table)
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
 
 
 def _table(reports: Reports) -> Table:

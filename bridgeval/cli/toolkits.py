@@ -57,12 +57,13 @@ def librec(
 
 
 @click.command(
+    short_help="Evaluate inside a Spark job.",
     epilog="""
 \b
 Examples:
   spark-submit --master yarn $(which bridgeval) spark s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
   bridgeval spark --recs recs.parquet --truth truth.parquet --metrics nDCG@10
-"""
+""",
 )
 @click.argument("paths", nargs=-1, metavar="[RECS] [TRUTH]")
 @click.option("--recs", help="Recommendations, where they are not the first argument.")

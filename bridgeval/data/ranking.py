@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.encoding import distinct
 from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
 from bridgeval.data.tensors import count_true
 
@@ -172,34 +173,36 @@ def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties
     if scores.device.type != "cpu":
         return _exact_index(scores, items, valid, ties)
     index, tied = _quick_index(scores, valid)
-    if bool(tied.any()):
-        rows = torch.nonzero(tied).squeeze(1)
-        index[rows] = _exact_index(scores[rows], items[rows], None if valid is None else valid[rows], ties)
+    if len(tied):
+        index[tied] = _exact_index(scores[tied], items[tied], None if valid is None else valid[tied], ties)
     return index
 
 
 def _quick_index(scores: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The index by one vector sort of integers, and `[B]`: the rows in which it is left open by equal scores.
+    """The index by one vector sort of integers, and the rows in which it is left open by equal scores.
 
     The bits of a float64, its lowest ones given up for the column, are ordered as the numbers are. Scores that differ
     in these lowest bits alone count as equal here, and are looked at again by who asks.
     """
+    width = scores.shape[1]
+    mask = (1 << width.bit_length()) - 1
+    columns = np.arange(width)
+    last = np.iinfo(np.int64).max - mask
     # Adding 0 makes one zero of two.
-    bits = (scores.double() + 0.0).view(torch.int64).numpy()
-    bits ^= (bits >> 63) & np.iinfo(np.int64).max
-    np.invert(bits, out=bits)
-    columns = (1 << scores.shape[1].bit_length()) - 1
-    last = np.iinfo(np.int64).max - columns
+    bits = torch.add(scores.double(), 0.0).view(torch.int64).numpy()
+    if scores.numel() and float(scores.amin()) < 0:
+        bits ^= (bits >> 63) & np.iinfo(np.int64).max
+    bits |= mask
+    # Every bit turned over, so that the highest score comes first, and then the column in the lowest.
+    np.subtract(columns - 1, bits, out=bits)
     if valid is not None:
-        np.copyto(bits, last, where=~valid.numpy())
-    bits &= ~columns
-    bits |= np.arange(scores.shape[1])
+        np.copyto(bits, last + columns, where=~valid.numpy())
     bits.sort(axis=1)
-    equal = (bits[:, 1:] ^ bits[:, :-1]) <= columns
-    if valid is not None:
-        equal &= bits[:, 1:] < last
-    bits &= columns
-    return torch.from_numpy(bits), torch.from_numpy(equal.any(axis=1))
+    flat = bits.reshape(-1)
+    equal = np.flatnonzero((flat[1:] ^ flat[:-1]) <= mask)
+    equal = equal[((equal + 1) % max(width, 1) != 0) & (flat[equal + 1] < last)]
+    bits &= mask
+    return torch.from_numpy(bits), torch.from_numpy(distinct(equal // max(width, 1)))
 
 
 def _exact_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:

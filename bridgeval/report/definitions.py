@@ -17,9 +17,11 @@ SHARED = {
         "shown": "users who were shown something count",
         "both": "users who were shown something and have a relevant item count",
         "any": "every user that either side names counts",
+        "truth": "users with a row of relevance count, whatever its gain",
         "history": "users of the history count",
         "baseline": "users of the baseline count",
         "given": "the users given count",
+        "known": "all users there are count: those given, else those of the history",
         "listed": "users whom the recommendations name count, with an empty list too",
         "judged": "users whom the relevance names count, with an empty list too",
     },
@@ -49,10 +51,12 @@ SHARED = {
         "mean": "the mean over users",
         "median": "the median over users",
         "lower_median": "the lower median over users",
+        "max": "the highest value of a user",
         "half_width": "half the width of the interval of the mean",
         "per_user": "one value for each user",
     },
 }
+COMMON = (*SHARED, "above", "cut")
 ALWAYS = ("users", "ties", "above")
 HIDDEN = ("label", "k", "confidence", "lone")
 
@@ -115,6 +119,7 @@ def parameters_of(metric: type[Metric]) -> dict[str, str]:
     said: dict[str, str] = {}
     for one in reversed(metric.__mro__):
         said |= _attributes(one.__doc__ or "")
+    said["cut"] = "lists are cut to this many rows before repeated items are removed; None leaves them whole."
     said |= {name: "; ".join(f'"{value}", {words}' for value, words in SHARED[name].items()) for name in SHARED}
     return {f.name: said.get(f.name, "") for f in fields(metric) if f.name not in HIDDEN}
 
@@ -123,7 +128,7 @@ def _rules(metric: Metric) -> Iterable[str]:
     said = parameters_of(type(metric))
     for f in fields(metric):
         value = getattr(metric, f.name)
-        if f.name in HIDDEN or (f.name in (*SHARED, "above", "cut") and not _matters(f.name, value, f.default)):
+        if f.name in HIDDEN or (f.name in COMMON and not _matters(f.name, value, f.default)):
             continue
         yield _in_words(f.name, value, said.get(f.name, ""), getattr(metric, "k", None))
 

@@ -50,7 +50,8 @@ def page(
         manifest: what made the reports.
         more: further sections, e.g. a comparison.
     """
-    content = Content(systems, inspections or {}, manifest or {})
+    compared = any(section.key == "differences" for section in more)
+    content = Content(systems, inspections or {}, manifest or {}, compared)
     first, last = (FIRST, LAST) if systems else ((), ())
     found: list[Section | None] = [*(make(content) for make in first), *more, *(make(content) for make in last)]
     shown = [section for section in found if section is not None]

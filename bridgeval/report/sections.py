@@ -13,7 +13,7 @@ from markupsafe import Markup
 from bridgeval.engine.metric import Metric
 from bridgeval.report.definitions import definition_of
 from bridgeval.report.exports import Reports
-from bridgeval.report.wide import EVERYONE, Row, best_of, interval, number
+from bridgeval.report.wide import EVERYONE, Row, best_of, interval
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -50,11 +50,13 @@ class Content:
         systems: name -> report.
         inspections: name -> what was found.
         manifest: what made the reports.
+        compared: whether the page says which differences are more than chance.
     """
 
     systems: Mapping[str, Report]
     inspections: Mapping[str, Inspection]
     manifest: Mapping[str, Any]
+    compared: bool = False
 
     @cached_property
     def reports(self) -> Reports:
@@ -117,11 +119,11 @@ class Content:
         best = order[0]
         within = "" if math.isnan(best.low) else f" (95% interval {interval(best.low, best.high).replace('..', 'to')})"
         if len(order) == 1 or higher is None:
-            return f"{self.headline} is {number(best.value)}{within}" + (f" for {best.system}." if best.system else ".")
+            return f"{self.headline} is {best.text}{within}" + (f" for {best.system}." if best.system else ".")
         second = order[1]
         side = "above" if best.value > second.value else "below"
         ahead = f", {abs(best.value / second.value - 1):.0%} {side} {second.system}" if second.value else ""
-        return f"{best.system} has the best {self.headline}: {number(best.value)}{within}{ahead}."
+        return f"{best.system} has the best {self.headline}: {best.text}{within}{ahead}."
 
     @cached_property
     def counted(self) -> list[str]:
@@ -173,7 +175,7 @@ def over_users(content: Content) -> Section | None:
         values = [table.values for table in collected if table is not None]
         if len(values) == len(collected) and all(np.isfinite(one).any() for one in values):
             figures.append(Drawn(name, charts.distribution(values), f"share of users by their {name}"))
-    about = "A mean hides who it is made of. Dashed lines are the means."
+    about = "The share of users by their own value: a mean hides who it is made of. Dashed lines are the means."
     return _figures("users", "Over users", content, figures[:CHARTS], about)
 
 
@@ -211,7 +213,7 @@ def inspection(content: Content) -> Section | None:
     if not content.inspections:
         return None
     body = _rendered("inspection.html", content=content)
-    about = "What the data looks like, and what each oddity does to the headline metric."
+    about = "What the data looks like, and what each oddity does to the first metric that was asked for."
     return Section("inspection", "Inspection of the data", body, about)
 
 
@@ -268,7 +270,7 @@ def _card(content: Content, name: str) -> dict[str, Any]:
         return round(min(max(100 * value / scale, 0.0), 100.0), 2) if scale > 0 and math.isfinite(value) else 0.0
 
     bars = [
-        Bar(system, number(row.value), row.value == best, percent(row.value), percent(row.low), percent(row.high))
+        Bar(system, row.text, row.value == best, percent(row.value), percent(row.low), percent(row.high))
         for system, row in found.items()
     ]
     return {"name": name, "direction": definition_of(content.metrics[name]).direction, "bars": bars}
@@ -296,7 +298,7 @@ def _line(content: Content, row: tuple[str, dict[str, Row]]) -> dict[str, Any]:
             if one is None
             else {
                 "value": one.value,
-                "text": number(one.value),
+                "text": one.text,
                 "interval": interval(one.low, one.high).replace("..", "to"),
                 "best": one.value == best,
                 "users": one.users,

@@ -28,6 +28,16 @@ class Row:
     high: float = math.nan
     users: int | None = None
 
+    @property
+    def text(self) -> str:
+        """The number to read; a count, which has no interval, without decimals.
+
+        >>> Row("", "ItemCoverage@10", 10, EVERYONE, 177.0).text, Row("", "Gini@10", 10, EVERYONE, 0.5).text
+        ('177', '0.5000')
+        """
+        is_count = math.isnan(self.low) and float(self.value).is_integer() and self.value > 1
+        return f"{self.value:,.0f}" if is_count else number(self.value)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -62,7 +72,7 @@ def wide_view(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if len(systems) < 2:
-        texts = [(number(row.value), interval(row.low, row.high), count(row.users)) for row in rows]
+        texts = [(row.text, interval(row.low, row.high), count(row.users)) for row in rows]
         lines = [WideRow(_title(row), tuple(map(Cell, cells))) for row, cells in zip(rows, texts, strict=True)]
         return Wide(["metric", "value", "95% interval", "users"], lines)
     by_title: dict[str, dict[str, Row]] = {}
@@ -82,7 +92,7 @@ def _compared(found: Mapping[str, Row], systems: Sequence[str], better: Mapping[
 
 
 def _with_half_width(row: Row) -> str:
-    return number(row.value) + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
+    return row.text + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
 
 
 def _title(row: Row) -> str:

@@ -18,7 +18,7 @@ from bridgeval.data.rows import Rows, is_spark_frame, rows_of
 from bridgeval.data.tables import ids_of
 from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
 from bridgeval.spark.arrays import exploded
-from bridgeval.spark.task import TAG_BITS, TAGS
+from bridgeval.spark.task import TAG_BITS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +29,7 @@ class Tagged:
     """One argument of an evaluation, in Spark.
 
     Attributes:
-        role: which argument it is.
+        role: which argument it is; `baseline NAME` for one of several baselines.
         frame: columns user and item where it has them, and numbers called by their part.
         parts: part (`score`, `gain`, `rank`) -> Arrow type of the numbers.
     """
@@ -44,11 +44,11 @@ class Tagged:
             return None
         return "integer" if isinstance(self.frame.schema[side].dataType, T.IntegralType) else "string"
 
-    def rows(self, types: Mapping[str, str], ranks: bool) -> DataFrame:
+    def rows(self, tag: int, types: Mapping[str, str], ranks: bool) -> DataFrame:
         """Columns user and item of these types, value, row and, where any frame has one, rank."""
         nothing = F.lit(None)
         number = next((part for part in self.parts if part != "rank"), None)
-        place = F.monotonically_increasing_id().bitwiseOR(F.lit(TAGS[self.role] << TAG_BITS))
+        place = F.monotonically_increasing_id().bitwiseOR(F.lit(tag << TAG_BITS))
         columns = [
             F.col("user").cast(types["user"]).alias("user"),
             (F.col("item") if "item" in self.frame.columns else nothing).cast(types["item"]).alias("item"),
@@ -109,10 +109,11 @@ def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSe
 
 
 def united(frames: Sequence[Tagged]) -> DataFrame:
-    """All frames as one; ids that are integers in one and strings in another are refused."""
+    """All frames as one, tagged by their place; ids that are integers in one and strings in another are refused."""
     types = {side: _type(frames, side) for side in ("user", "item")}
     ranks = any("rank" in frame.parts for frame in frames)
-    return reduce(lambda one, other: one.union(other), (frame.rows(types, ranks) for frame in frames))
+    tagged_rows = (frame.rows(tag, types, ranks) for tag, frame in enumerate(frames))
+    return reduce(lambda one, other: one.union(other), tagged_rows)
 
 
 def _type(frames: Sequence[Tagged], side: str) -> str:

@@ -15,17 +15,16 @@ from pyspark.sql.pandas.types import to_arrow_type
 from bridgeval.data.context import Context
 from bridgeval.data.files import opened
 from bridgeval.data.inputs import ANSWERS, Inputs
-from bridgeval.data.needs import Needs
+from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.rows import Rows, is_frame, is_spark_frame, rows_of
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
-from bridgeval.errors import InputError
 from bridgeval.spark.context import with_history
 from bridgeval.spark.faults import check_executors, in_own_words, mapped, telling
 from bridgeval.spark.frames import Tagged, tagged, tagged_users, united
 from bridgeval.spark.partitioning import ADAPTIVE_CACHE, by_user, settings
 from bridgeval.spark.per_user import KeptValues
-from bridgeval.spark.task import Task
+from bridgeval.spark.task import Task, kind_of
 from bridgeval.spark.watching import watched
 
 if TYPE_CHECKING:
@@ -64,10 +63,10 @@ class SparkSource:
         session = (recommendations if is_spark_frame(recommendations) else relevance).sparkSession
         positions = None if is_spark_frame(catalogue) else catalogue
         rows = {"recommendations": recommendations, "relevance": relevance}
-        rows |= {role: given.pop(role, None) for role in ("history", "baseline", "prev_scores")}
-        _refuse_several(rows["baseline"])
+        rows |= _baselines(given.pop("baseline", None))
+        rows |= {role: given.pop(role, None) for role in ("history", "prev_scores")}
         frames = {
-            role: tagged(value, role, columns, session, positions)  # type: ignore[arg-type]
+            role: replace(tagged(value, kind_of(role), columns, session, positions), role=role)
             for role, value in rows.items()
             if value is not None
         }
@@ -79,6 +78,7 @@ class SparkSource:
     @property
     def offers(self) -> frozenset[str]:
         offers = {need for argument in (*self.frames, *self.tables) for need in ANSWERS.get(argument, ())}
+        offers |= {baseline_column(role.partition(" ")[2]) for role in self.frames if role.startswith("baseline ")}
         offers.add("all users")
         return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)
 
@@ -114,7 +114,7 @@ class SparkSource:
         by_item = "prev_scores" in self.frames and self.frames["prev_scores"].kind("user") is None
         known = "all users" in needs.users
         had = needs.reads("seen") or "history lists" in needs.lists or "users of the history" in needs.users
-        read = {
+        read = {f"baseline {name}": True for name, _ in needs.baselines} | {
             "recommendations": True,
             "relevance": True,
             "history": had or (known and "users" not in self.frames),
@@ -122,7 +122,7 @@ class SparkSource:
             "prev_scores": needs.reads("prev_score") and not by_item,
             "users": known or "users given" in needs.users,
         }
-        return [frame for role, frame in self.frames.items() if read[role]]
+        return [frame for role, frame in self.frames.items() if read.get(role)]
 
     def _item_scores(self, needs: Needs) -> Rows | None:
         """Previous scores by item alone."""
@@ -140,14 +140,11 @@ class SparkSource:
         return context if history is None else with_history(context, history.frame, needs)
 
 
-def _refuse_several(baseline: Any) -> None:
-    """Raises for baselines by name, which only frames that are read here can be."""
+def _baselines(baseline: Any) -> dict[str, Any]:
+    """Role -> a single baseline, or each of those that a mapping names."""
     if isinstance(baseline, Mapping) and any(is_frame(one) or is_spark_frame(one) for one in baseline.values()):
-        raise InputError(
-            "there can be one baseline inside Spark",
-            f"{len(baseline)} by name: {', '.join(map(repr, baseline))}",
-            "evaluate against one after the other, baseline=frame",
-        )
+        return {f"baseline {name}": one for name, one in baseline.items()}
+    return {"baseline": baseline}
 
 
 def _results(task: Task, placed: DataFrame) -> DataFrame:

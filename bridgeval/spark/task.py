@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
+from bridgeval.data.columns import Role
 from bridgeval.data.context import Context
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
@@ -23,9 +24,8 @@ from bridgeval.engine.plan import Execution, Plan, fold
 # more rows.
 ROWS_AT_ONCE = 1 << 18
 
-# The column `row` holds the role in its upper bits, and in the lower ones the place of the row in its frame.
-TAG_BITS = 60
-TAGS = {"recommendations": 0, "relevance": 1, "history": 2, "baseline": 3, "prev_scores": 4, "users": 5}
+# The column `row` holds in its upper bits which of the frames it is from, and in the lower ones its place there.
+TAG_BITS = 56
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Task:
     """All that an executor must know; sent to it once.
 
     Attributes:
-        parts: role -> part (`score`, `gain`, `rank`) -> Arrow type of the numbers as they came.
+        parts: role -> part (`score`, `gain`, `rank`) -> Arrow type of the numbers as they came; in the order of the
+            frames. Baselines by name have the role `baseline NAME`.
         user_type: Arrow type of the user ids.
         item_scores: previous scores by item alone, which every executor needs whole.
         kept: places in the plan of the metrics whose per-user values stay in Spark as rows.
@@ -74,22 +75,23 @@ class Task:
     def inputs(self, chunk: pa.Table) -> Inputs:
         """A chunk of whole users in the form that local Slates are made of."""
         row, owner = chunk["row"].to_numpy(), np.cumsum(_first_rows(chunk["user"]), dtype=np.int64)
-        tag = row >> TAG_BITS
+        tags = row >> TAG_BITS
         given: dict[str, Any] = {"prev_scores": self.item_scores}
-        for role in self.parts:
-            where = np.flatnonzero(tag == TAGS[role])
+        for tag, role in enumerate(self.parts):
+            where = np.flatnonzero(tags == tag)
             if not _in_order(row[where], owner[where]):
                 where = where[np.lexsort((row[where], owner[where]))]
             given[role] = self._given(chunk.take(pa.array(where)), role)
-        return Inputs(**given)
+        named = {role: given.pop(role) for role in self.parts if " " in role}
+        return Inputs(**given, baselines={role.partition(" ")[2]: rows for role, rows in named.items()})
 
-    def _given(self, table: pa.Table, role: Any) -> Rows | Ids:
+    def _given(self, table: pa.Table, role: str) -> Rows | Ids:
         if role == "users":
             return encode([Ids.of(table["user"], "user id in users")])[0]
         columns = {"user": table["user"], "item": table["item"]}
         for part, kind in self.parts[role].items():
             columns[part] = table["rank" if part == "rank" else "value"].cast(kind)
-        return rows_of_table(pa.table(columns), role)
+        return rows_of_table(pa.table(columns), kind_of(role))
 
     def _state_row(self, part: int, states: bytes) -> pa.RecordBatch:
         row = {"part": pa.array([part], pa.int32()), "states": pa.array([states], pa.binary())}
@@ -106,6 +108,15 @@ class Task:
             "value": pa.array(values),
         }
         return pa.RecordBatch.from_pydict(columns)
+
+
+def kind_of(role: str) -> Role:
+    """What is in a frame of this role.
+
+    >>> kind_of("history"), kind_of("baseline ALS")
+    ('history', 'baseline')
+    """
+    return cast(Role, role.partition(" ")[0])
 
 
 def whole_users(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:

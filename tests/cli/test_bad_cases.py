@@ -21,9 +21,11 @@ def bad(folder: Path) -> Path:
     (folder / "hollow.csv.gz").write_bytes(gzip.compress(b""))
     (folder / "cut.csv.gz").write_bytes(gzip.compress((folder / "recs.csv").read_bytes())[:-20])
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (folder / "ints.csv").write_text("user_id,item_id\n1,2\n")
     (folder / "bare.csv").write_text("1,2,0.5\n1,3,0.25\n")
     (folder / "other.csv").write_text("name,colour\nann,red\n")
     (folder / "broken.jsonl").write_text('{"user_id": 1, "item_id": 2}\n{"user_id": 1,\n')
+    (folder / "head.csv").write_text("user_id,item_id,score\n")
     (folder / "folder").mkdir()
     pa_parquet.write_table(pa.table({"user_id": range(1000), "item_id": range(1000)}), folder / "whole.parquet")
     (folder / "cut.parquet").write_bytes((folder / "whole.parquet").read_bytes()[:-100])
@@ -49,6 +51,8 @@ def bad(folder: Path) -> Path:
         ("evaluate picture.png truth.csv", WRONG_DATA, "'picture.png' is not a table", "Parquet, CSV"),
         ("evaluate folder truth.csv", WRONG_DATA, "'folder' is a folder without Parquet files", "file"),
         ("evaluate empty.csv truth.csv", WRONG_DATA, "the file is empty", "again"),
+        ("evaluate head.csv truth.csv", WRONG_DATA, "'head.csv' has no rows (found: columns 'user_id'", "written"),
+        ("evaluate recs.csv recs.csv truth.csv", WRONG_COMMAND, "two systems are called 'recs' (found: ", "other=recs"),
         ("evaluate cut.parquet truth.csv", WRONG_DATA, "'cut.parquet' cannot be read", "complete"),
         ("evaluate nothing.csv.gz truth.csv", WRONG_DATA, "the file is empty", "again"),
         ("evaluate hollow.csv.gz truth.csv", WRONG_DATA, "the file is empty", "again"),
@@ -83,7 +87,15 @@ def test_one_line_a_hint_and_the_right_exit_code(
 @pytest.mark.parametrize(
     ("arguments", "code", "said", "hint"),
     [
-        ("evaluate other.csv truth.csv", WRONG_DATA, "the recommendations has no column for the user", "user_id"),
+        ("evaluate other.csv truth.csv", WRONG_DATA, "has no column for the user", "--columns user=..."),
+        ("evaluate recs.csv truth.csv -m EPC@2", WRONG_COMMAND, "EPC@2 needs item popularity", "give --history"),
+        ("evaluate recs.csv ints.csv", WRONG_DATA, "strings on one side and integers on the other", "--text-ids"),
+        ("evaluate recs.csv truth.csv --by bare.csv", WRONG_DATA, "'bare.csv' has no header", "-columns"),
+        ("evaluate recs.csv truth.csv --device gpu", WRONG_COMMAND, "the device 'gpu' cannot be used", "auto"),
+        ("evaluate recs.csv truth.csv -m nDCG@5,MRR@5", WRONG_COMMAND, "cannot be read as a metric", "one by one"),
+        ("evaluate recs.csv truth.csv -m nDCG(gain=linear)@5", WRONG_COMMAND, "gain=linear", 'gain="..."'),
+        ("compare truth.csv recs.csv", WRONG_COMMAND, "Two systems are needed after TRUTH, but only recs", "--help"),
+        ("compare truth.csv folder", WRONG_COMMAND, "Two systems are needed after TRUTH, but none", "--help"),
         ("evaluate recs.csv truth.csv -m nDGC@5", WRONG_COMMAND, "there is no metric 'nDGC'", "did you mean nDCG"),
         ("evaluate recs.csv truth.csv --out no/where.csv --format csv", WRONG_COMMAND, "cannot be written", "place"),
     ],

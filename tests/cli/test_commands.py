@@ -114,6 +114,15 @@ def test_a_metric_is_explained(run: Run) -> None:
     assert 'natively: MAP(users="both", divide_by="relevant")@10' in told
     assert "users who were shown something and have a relevant item count" in told
     assert "needs: lists and relevance" in told
+    assert max(map(len, told.splitlines())) <= 100
+    assert '  users = "both"\n' in told
+    assert '\n      "shown", users who were shown something count\n' in told
+
+
+def test_what_goes_to_no_terminal_has_no_blanks_at_the_end(run: Run) -> None:
+    for arguments in (["metrics"], ["plugins"], ["evaluate", "recs.csv", "truth.csv"]):
+        lines = run(*arguments).stdout.splitlines()
+        assert [line for line in lines if line != line.rstrip()] == []
 
 
 def test_plugins_are_listed(run: Run) -> None:
@@ -161,6 +170,14 @@ def test_help_is_quick_and_imports_nothing_heavy(folder: Path) -> None:
     assert not loaded & {"torch", "pandas", "pyarrow", "numpy", "pydantic", "matplotlib", "rich", "jinja2", "pyspark"}
     # 0.1 s where nothing else runs; the promise is 0.4 s, and a busy machine must not fail the build.
     assert took < 2.0
+
+
+def test_the_bare_command_shows_its_help(run: Run) -> None:
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("--help").stdout
+    # Nothing is cut short on a terminal of 80 columns.
+    assert "..." not in done.stdout.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

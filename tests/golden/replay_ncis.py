@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,18 +14,13 @@ from bridgeval.toolkits.replay import experimental
 from bridgeval.toolkits.replay.ncis import NCIS_METRICS, NCISMetric
 from tests.golden.compare import Comparison, number
 
-FORMATS = ("bridgeval-golden-replay-ncis/1", "bridgeval-golden-replay-ncis-edges/1")
 PAIRS = ("user_idx", "item_idx", "relevance")
 # RePlay rounds the standard deviation of an interval to float32, and so does our Experiment; `evaluate` does not.
 TOLERANCES = {"conf_interval": 3e-7}
 SUMMARIES = {"mean": "mean", "median": "lower_median", "conf_interval": "half_width", "per_user": "per_user"}
 
 
-def reads(document: dict[str, Any]) -> bool:
-    return document.get("format") in FORMATS
-
-
-def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
+def comparisons(document: dict[str, Any]) -> Iterator[Comparison]:
     for at, case in enumerate([*document["cases"], *document.get("multi_k_cases", [])]):
         prev = case["prev"]
         data = {

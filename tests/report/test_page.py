@@ -45,6 +45,19 @@ def test_the_page_has_every_section_and_fetches_nothing(reports: bridgeval.Repor
     assert len(text) < 1_500_000
 
 
+def test_the_page_says_who_tells_chance_unless_it_does_so_itself(reports: bridgeval.Reports) -> None:
+    told = "<code>bridgeval compare</code> answers"
+    assert told in page(reports)
+    assert told not in bridgeval.compare({"a": FIRST, "b": FIRST}, TRUTH, "MRR@2").to_html()
+
+
+def test_counts_have_no_decimals() -> None:
+    # tea, rum, gin and ale are shown; ann and bob are served at their second place, the third user never: 1 / 3.
+    report = bridgeval.evaluate(FIRST, TRUTH, ["ItemCoverage@2", "MRR@2"], catalogue=["tea", "rum", "gin", "ale"])
+    values = {row.title: row.cells[0].text for row in report.wide().rows}
+    assert values == {"ItemCoverage@2": "4", "MRR@2": "0.3333"}
+
+
 def test_names_from_the_data_are_text(reports: bridgeval.Reports) -> None:
     inspections = {HOSTILE: bridgeval.inspect({SCRIPT: ["a"]}, {HOSTILE: ["a"]}, "MRR@2")}
     text = page(reports, title=SCRIPT, inspections=inspections, manifest={"request": {"relevance": HOSTILE}})

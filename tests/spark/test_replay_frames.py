@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import bridgeval
-from bridgeval.errors import DuplicateRowsWarning, InputError
+from bridgeval.errors import DuplicateRowsWarning, NeedError
 from bridgeval.toolkits.replay import (
     MAP,
     NDCG,
@@ -175,7 +175,18 @@ def test_unexpectedness_against_spark_base_recommendations(on_spark: Any) -> Non
     assert report.results[name].users == 3
 
 
-def test_several_baselines_inside_spark_are_refused(on_spark: Any) -> None:
-    recs = on_spark(WORLD["recs"])
-    with pytest.raises(InputError, match="one baseline inside Spark"):
-        bridgeval.evaluate(recs, recs, 'Unexpectedness(baseline="ALS")@2', baseline={"ALS": recs})
+def test_several_baselines_by_name_inside_spark(on_spark: Any) -> None:
+    recs = on_spark([[1, 7, 0.9], [1, 8, 0.4], [2, 5, 0.8], [2, 6, 0.7]])
+    bases = {
+        # User 1 is shown 8 by both, user 2 nothing by ALS: 1 - 1/2, and 0 as RePlay has it.
+        "ALS": on_spark([[1, 8, 0.9], [1, 6, 0.5]]),
+        # User 1 is shown neither, user 2 both, in another order: 1 and 0.
+        "top list": frame([[1, 1, 0.9], [2, 6, 0.5], [2, 5, 0.4]], NEW, "pandas"),
+        # Nobody asks for this one.
+        "other": on_spark([[1, 7, 0.9]]),
+    }
+    names = {name: f'replay:Unexpectedness(baseline="{name}")@2' for name in ("ALS", "top list")}
+    report = bridgeval.evaluate(recs, recs, names.values(), baseline=bases)
+    assert report.values == pytest.approx({names["ALS"]: 0.25, names["top list"]: 0.5})
+    with pytest.raises(NeedError, match=r"needs baseline_rank BPR; found: only .*baseline_rank ALS"):
+        bridgeval.evaluate(recs, recs, 'Unexpectedness(baseline="BPR")@2', baseline=bases)

@@ -22,8 +22,10 @@ from bridgeval.data.rows import Rows
 from bridgeval.data.slates import Slates
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.errors import MisalignedError
+from bridgeval.toolkits.librec.config import Feature
 from bridgeval.toolkits.librec.features import Features, read_features
 from bridgeval.toolkits.librec.files import Repeats, Triples, read_ratings, read_result, read_split
+from bridgeval.toolkits.librec.metrics import protecting
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -37,6 +39,8 @@ OF_RATINGS = frozenset({"catalogue", "item internal_id"})
 OF_ORIGINAL = frozenset({"baseline_rank", "users of the baseline"})
 OF_ITEM_FEATURES = frozenset({"item features", "item feature_rows"})
 OF_USER_FEATURES = frozenset({"user groups", "user features"})
+# Whose features -> the argument of `evaluate` that takes the place of the file.
+FEATURES = {"item": "item_features", "user": "user_groups"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Fold:
         finite: False goes on where scores are NaN or infinite; they are not used then.
         strict: predicted ratings must be of exactly the pairs of the test file; without it, pairs that only one side
             has are left out and counted in the notes of the result.
+        protected: the feature that metrics of protected items or users mean where they name none.
 
     >>> import bridgeval
     >>> report = bridgeval.evaluate(Fold(result="out-1.txt", test="test.txt"), metrics="librec:ndcg_binary@10")
@@ -78,6 +83,7 @@ class Fold:
     finite: bool = True
     repeats: Repeats = "drop"
     strict: bool = False
+    protected: Feature | None = None
 
     def evaluate(self, metrics: str | Metric | Iterable[str | Metric], **options: Any) -> Report:
         """A Report; `options` are those of `bridgeval.evaluate`."""
@@ -127,7 +133,16 @@ class FoldSource:
     def run(self, plan: Plan, how: Execution) -> States:
         how.refuse_resume()
         reading = Reading(self.fold, plan.needs, self.given)
-        return fold(plan, reading.slates(), reading.context, how)
+        # Place by place, so that states are those of the plan's metrics.
+        asked = Plan(tuple(protecting(metric, self._protected) for metric in plan.metrics))
+        return fold(asked, reading.slates(), reading.context, how)
+
+    @property
+    def _protected(self) -> Feature | None:
+        """The fold's, where its own feature files are read."""
+        feature = self.fold.protected
+        replaced = feature is not None and FEATURES[feature.side] in self.given
+        return None if replaced else feature
 
 
 def check_same_pairs(result: Triples, test: Triples) -> None:

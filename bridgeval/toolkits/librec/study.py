@@ -185,6 +185,7 @@ class Study(Mapping[str, Experiment]):
             config.ranking,
             self.order,
             strict=self.strict,
+            protected=self.config.protected,
         )
 
 

@@ -138,20 +138,27 @@ def _named(author: type[BaseMetric], what: str) -> Iterator[None]:
         raise MetricFailedError(f"{author.__name__}.{what} failed", f"{type(error).__name__}: {error}") from error
 
 
-class Adapted:
+@dataclass(frozen=True)
+class Adapted(Metric):
     """What both kinds share: building an instance and feeding it rows."""
 
     author: type[BaseMetric]
-    parameters: tuple[tuple[str, Any], ...]
-    k: int | None
+    parameters: tuple[tuple[str, Any], ...] = ()
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k is not None:
+            check_cutoff(self.author.__name__, self.k)
+
+    def needs(self) -> Needs:
+        context = frozenset(need for need, _ in self._wanted.values())
+        return replace(super().needs(), depth=0) | Needs(depth=self.k or 0, context=context)
 
     @property
     def _wanted(self) -> dict[str, tuple[str, Axis]]:
         asked = _constructor(self.author)
         return {n: source for n, source in FROM_CONTEXT.items() if n in asked and n not in dict(self.parameters)}
-
-    def _needs(self) -> Needs:
-        return Needs(depth=self.k or 0, context=frozenset(need for need, _ in self._wanted.values()))
 
     def _given(self, rows: Rows) -> dict[str, Tensor]:
         """The tensors that the constructor asks for, laid against the rows and the items at hand."""
@@ -195,18 +202,6 @@ class Adapted:
 class ByUser(Adapted, UserMetric):
     """A class whose `compute` gives each user a value: every batch is an evaluation of its own."""
 
-    author: type[BaseMetric]
-    parameters: tuple[tuple[str, Any], ...] = ()
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k is not None:
-            check_cutoff(self.author.__name__, self.k)
-
-    def needs(self) -> Needs:
-        return replace(super().needs(), depth=0) | self._needs()
-
     def values(self, blocks: Blocks) -> Tensor:
         found = [self._of(rows) for rows in rows_of(blocks)]
         return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64, device=blocks.device)
@@ -219,20 +214,8 @@ class ByUser(Adapted, UserMetric):
 
 
 @dataclass(frozen=True)
-class ByState(Adapted, Metric):
+class ByState(Adapted):
     """A class with states of its own."""
-
-    author: type[BaseMetric]
-    parameters: tuple[tuple[str, Any], ...] = ()
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k is not None:
-            check_cutoff(self.author.__name__, self.k)
-
-    def needs(self) -> Needs:
-        return self._needs()
 
     def start(self) -> AuthorState:
         return AuthorState()

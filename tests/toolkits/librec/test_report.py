@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import bridgeval
 from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
 from bridgeval.toolkits.librec import ListBasedMetric, Study
 from bridgeval.toolkits.librec.report import StudyWarning
@@ -202,6 +203,27 @@ def test_a_study_that_names_no_metric_gets_the_usual_ones(tmp_path, ranking, met
     for config in folder.rglob("config.xml"):
         config.write_text(text)
     assert Study(folder).evaluate().metrics == metrics
+
+
+@pytest.mark.parametrize(
+    ("study", "name", "named"),
+    [
+        (RANKING, "librec:psp@5", 'librec:psp(protected="new")@5'),
+        (RATING, "librec:valunfairness@10", 'librec:valunfairness(protected="F")@10'),
+    ],
+)
+def test_evaluate_of_a_study_or_a_fold_protects_the_feature_of_its_configuration(study, name, named):
+    folder = bridgeval.evaluate(study, metrics=[name, named])
+    assert folder.metrics == [name, named]
+    assert folder.by_fold()[name].tolist() == folder.by_fold()[named].tolist()
+    fold = Study(study)["exp00000"][1]
+    assert fold.evaluate(name)[name] == folder["exp00000"][1][named]
+
+
+def test_features_that_are_given_take_the_place_of_the_protected_one():
+    fold = Study(RANKING)["exp00000"][1]
+    with pytest.raises(BadParameterError, match="must be named; found: features x, y"):
+        fold.evaluate("librec:psp@5", item_features={"1": ["x"], "2": ["y"]})
 
 
 def test_metrics_of_a_study_protect_the_feature_of_its_configuration(tmp_path):
