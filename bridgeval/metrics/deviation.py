@@ -12,42 +12,20 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    Counted,
-    Ranked,
-    ShownColumn,
-    ShownCount,
-    UserGroups,
-    Users,
-    at_cutoff,
-)
-from bridgeval.engine.hits import HitList, HitPlaces
+from bridgeval.data.ranking import Ranking
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, UserGroups, Users, at_cutoff
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
-from bridgeval.metrics.gains import Gain, GradedHits, discounts
+from bridgeval.metrics.gains import Gain
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
+from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import (
-    HitItems,
-    ListedItems,
-    Running,
-    cell_counts,
-    counted_items,
-    listed_by,
-    mean_gap,
-    population,
-    sums_by_code,
-    who,
-)
+from bridgeval.metrics.totals import cell_counts, listed_by, mean_gap, population, who
 
 
 @dataclass(frozen=True)
@@ -151,62 +129,6 @@ class ItemMADRating(ItemDeviation):
 
 
 @dataclass(frozen=True)
-class GainSums(Block[Running]):
-    """What each item is worth where it is a hit in the first k places, added up: `[V]` float64."""
-
-    gain: Gain
-    discount: Literal["log2", "none"]
-    ranking: Ranking
-    relevance: Relevance
-    counted: Counted | None
-
-    def make(self, blocks: Blocks) -> Running:
-        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        gains = graded.gains
-        if self.discount == "log2":
-            gains = gains * discounts("log2", blocks.batch.shown.width, blocks.device)[graded.hits.place_of - 1]
-        items = counted_items(blocks, self.counted, graded.items, graded.hits.rows)
-        return hit_sums(blocks, graded.hits, items, gains)
-
-
-@dataclass(frozen=True)
-class CellScores(Block[Running]):
-    """The scores that each item is shown with in the first k places, added up: `[V]` float64."""
-
-    listed: ListedItems
-
-    def make(self, blocks: Blocks) -> Running:
-        items, pad = blocks[self.listed], blocks.batch.shown.pad
-        scores = blocks[ShownColumn("score", self.listed.ranking)][:, : blocks.cutoff].t().contiguous().double()
-        return Running(lambda start, stop: sums_by_code(items[start:stop], pad, scores[start:stop]))
-
-
-@dataclass(frozen=True)
-class HitScores(Block[tuple[Running, Running]]):
-    """The scores of each item where it is a hit in the first k places, added up, and how many: `[V]` float64 each."""
-
-    ranking: Ranking
-    relevance: Relevance
-    counted: Counted | None
-
-    def make(self, blocks: Blocks) -> tuple[Running, Running]:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
-        scores = blocks[ShownColumn("score", self.ranking)][hits.rows, hits.place_of - 1].double()
-        return hit_sums(blocks, hits, items, scores), hit_sums(blocks, hits, items, torch.ones_like(scores))
-
-
-def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> Running:
-    """`[V]` float64: numbers `[n]` of hits in the first k places, added up by item."""
-
-    def between(start: int, stop: int) -> Floats:
-        chosen = hits.between(start, stop)
-        return sums_by_code(items[chosen], blocks.batch.shown.pad, numbers[chosen])
-
-    return Running(between)
-
-
-@dataclass(frozen=True)
 class UserDeviation(TotalMetric):
     """What UserMADRanking and UserMADRating share: groups are averaged over their users that have a value."""
 
@@ -304,18 +226,7 @@ class ScoreSums(Block[Tensor]):
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[FirstScores(self.ranking)].cumsum(1)
-
-
-@dataclass(frozen=True)
-class FirstScores(Block[Tensor]):
-    """The scores of the first C places, 0 where there is no item: `[B, C]` float64."""
-
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Tensor:
         scores = blocks[ShownColumn("score", self.ranking)][:, : blocks.cutoff].double()
-        short = blocks[ShownCount(self.ranking)] < scores.shape[1]
-        if not bool(short.any()):
-            return scores
-        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
+        if bool((blocks[ShownCount(self.ranking)] < scores.shape[1]).any()):
+            scores = scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
+        return scores.cumsum(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
@@ -42,7 +42,7 @@ class Codes:
 
     def sums(self, of_items: Floats) -> Floats:
         """`[count]`: numbers of items, `[V]`, added up by group."""
-        return np.bincount(self.codes[:-1].cpu().numpy(), of_items, minlength=self.count + 1)[: self.count]
+        return sums_by_code(self.codes[:-1], self.count, torch.from_numpy(of_items).to(self.codes.device))
 
 
 @dataclass(frozen=True)
