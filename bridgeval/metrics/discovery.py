@@ -174,7 +174,7 @@ class CategoricalDiversity(TopKMetric):
             different = label_count(touched[: self.k][-1] for touched in blocks[TouchedLabels(self.ranking)])
         else:
             different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k)
-        return different / _places(blocks, self.ranking, self.k, self.divide_by)
+        return different.double() / _places(blocks, self.ranking, self.k, self.divide_by)
 
 
 def _places(blocks: Blocks, ranking: Ranking, k: int, divide_by: Literal["shown", "k"]) -> Tensor | int:
