@@ -291,7 +291,8 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
     widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
     cells = int(widest.sum())
     rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
-    budget = max(FEWEST_CELLS, cells // (workers * rounds) + 1)
+    # A row more than its share in each, or the last users of all are left to a batch of their own.
+    budget = max(FEWEST_CELLS, cells // (workers * rounds) + int(widest.max(initial=0)))
     pad = len(slates.items)
     while start < len(slates):
         stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)

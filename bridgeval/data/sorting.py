@@ -34,6 +34,19 @@ def sorted_with_columns(items: Tensor, largest: int) -> tuple[Tensor, Tensor]:
     return (in_order >> bits).to(items.dtype), (in_order & ((1 << bits) - 1)).long()
 
 
+def order_of_small(numbers: Tensor, largest: int) -> Tensor:
+    """`[n]` int64: the index that sorts numbers, of which none is above `largest`; equal ones keep their order.
+
+    On the CPU numpy sorts numbers of 16 bits by counting them, in a tenth of the time.
+
+    >>> order_of_small(torch.tensor([3, 1, 3, 2]), 3)
+    tensor([1, 3, 0, 2])
+    """
+    if numbers.device.type != "cpu" or largest > np.iinfo(np.int16).max:
+        return torch.argsort(numbers, stable=True)
+    return torch.from_numpy(np.argsort(numbers.numpy().astype(np.int16), kind="stable"))
+
+
 def count_repeats(in_order: Tensor, lengths: Tensor) -> int:
     """How many of the first cells of each row hold an item that stands further left in it too.
 

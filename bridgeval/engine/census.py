@@ -54,9 +54,8 @@ class Census(Metric):
             "repeated relevant rows": batch.relevant.repeated,
         }
         if blocks.context.catalogue is not None:
-            for side, lists in (("shown", blocks[Ranked()]), ("relevant", batch.relevant)):
-                unknown = lists.valid & ~by_item(blocks.lookup.in_catalogue, lists.items)
-                sums[f"{side} items not in the catalogue"] = int(unknown.sum())
+            sums["shown items not in the catalogue"] = _unknown(blocks, blocks[Ranked()].items)
+            sums["relevant items not in the catalogue"] = _unknown(blocks, batch.relevant.items)
         return Sums(sums)
 
     def compute(self, state: Any) -> Result:
@@ -65,3 +64,16 @@ class Census(Metric):
 
 def _array(tensor: Tensor) -> npt.NDArray[Any]:
     return tensor.cpu().numpy()
+
+
+def _unknown(blocks: Blocks, items: Tensor) -> int:
+    """How many cells hold an item that the catalogue lacks; none is looked at where it has the whole vocabulary."""
+    unknown = blocks.lookup.once("not in the catalogue", lambda: _not_known(blocks.lookup.in_catalogue))
+    return 0 if unknown is None else int(by_item(unknown, items).sum())
+
+
+def _not_known(in_catalogue: Tensor) -> Tensor | None:
+    """`[V + 1]`: items of the vocabulary that the catalogue lacks; None where there is none."""
+    unknown = ~in_catalogue
+    unknown[-1] = False
+    return unknown if bool(unknown.any()) else None

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.sorting import order_of_small
 from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
 
 Repeated = Literal["once", "each"]
@@ -17,7 +18,7 @@ Repeated = Literal["once", "each"]
 
 @dataclass(frozen=True)
 class HitList:
-    """The hits of each user from left to right; H is the most that one user of the batch has, n all there are.
+    """The hits of each user from left to right, n in all.
 
     Attributes:
         rows: `[n]` int64: whose each hit is, ascending.
@@ -33,15 +34,19 @@ class HitList:
     size: int
     depth: int
     _counts: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
-    _ends: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
 
     def count(self, k: int) -> Tensor:
         """`[B]` int64: hits in the first k places."""
         k = min(k, self.depth)
         if k not in self._counts:
-            within = (self.place_of <= k).long()
-            self._counts[k] = within.new_zeros(self.size).scatter_add_(0, self.rows, within)
+            rows = self.rows if k == self.depth else self._by_place.rows[: self._by_place.ends[k]]
+            self._counts[k] = torch.bincount(rows, minlength=self.size)
         return self._counts[k]
+
+    def between(self, start: int, stop: int) -> Tensor:
+        """Which hits are in the places behind the first `start`, up to the first `stop`: int64."""
+        ends = self._by_place.ends
+        return self._by_place.order[ends[min(start, self.depth)] : ends[min(stop, self.depth)]]
 
     @cached_property
     def first(self) -> Tensor:
@@ -65,28 +70,35 @@ class HitList:
         """`[n]`: what cells `[B, R]` of the relevant lists hold for each hit."""
         return cells.reshape(-1).index_select(0, self.rows * cells.shape[1] + self.column_of)
 
-    def running(self, values: Tensor) -> Tensor:
-        """`[B, H + 1]`: what the first 0, 1, 2, ... hits come to, of values `[n]` of each; for `up_to`."""
-        cells = values.new_zeros(self.size * self._width)
-        return cells.scatter_(0, self._cells, values).view(self.size, self._width).cumsum_(1)
+    def by_place(self, values: Tensor) -> Tensor:
+        """`[n]`: values of each hit in the order of their places; for `up_to`."""
+        return values.index_select(0, self._by_place.order)
 
-    def up_to(self, k: int, running: Tensor) -> Tensor:
-        """`[B]`: what `running` has come to within the first k places."""
-        k = min(k, self.depth)
-        if k not in self._ends:
-            starts = torch.arange(0, self.size * self._width, self._width, device=self.rows.device)
-            self._ends[k] = starts + self.count(k)
-        return running.view(-1).index_select(0, self._ends[k])
+    def up_to(self, k: int, by_place: Tensor) -> Tensor:
+        """`[B]` float64: what the values of the hits in the first k places come to."""
+        end = self._by_place.ends[min(k, self.depth)]
+        return torch.bincount(self._by_place.rows[:end], by_place[:end], minlength=self.size).double()
 
     @cached_property
-    def _width(self) -> int:
-        """H + 1."""
-        return int(self.count(self.depth).max()) + 1 if self.size else 1
+    def _by_place(self) -> HitOrder:
+        order = order_of_small(self.place_of, self.depth)
+        ends = torch.bincount(self.place_of, minlength=self.depth + 1).cumsum(0).tolist()
+        return HitOrder(order, self.rows.index_select(0, order), ends)
 
-    @cached_property
-    def _cells(self) -> Tensor:
-        """`[n]` int64: the cell of each hit in what `running` gives, counted row by row."""
-        return self.rows * self._width + self.ordinal
+
+@dataclass(frozen=True)
+class HitOrder:
+    """Hits in the order of their places: those within a cutoff come first.
+
+    Attributes:
+        order: `[n]` int64: which hit stands where.
+        rows: `[n]` int64: whose it is.
+        ends: how many there are in the first 0, 1, 2, ... places.
+    """
+
+    order: Tensor
+    rows: Tensor
+    ends: list[int]
 
 
 @dataclass(frozen=True)

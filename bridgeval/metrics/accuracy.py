@@ -294,11 +294,11 @@ class DistinctRelevantCount(Block[Tensor]):
 
 @dataclass(frozen=True)
 class PrecisionSums(Block[Tensor]):
-    """Precision at each hit, summed over the first 0, 1, 2, ... hits: `[B, H + 1]` float64."""
+    """Precision at each hit, by place: `[n]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.running(hits.ordinal.double() / hits.place_of)
+        return hits.by_place(hits.ordinal.double() / hits.place_of)

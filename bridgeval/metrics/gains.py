@@ -95,7 +95,7 @@ class GradedHits(Block[Graded]):
 
 @dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
-    """DCG of the first 0, 1, 2, ... hits: `[B, H + 1]` float64."""
+    """What each hit adds to DCG, by place: `[n]` float64."""
 
     gain: Gain
     discount: Discount
@@ -105,7 +105,7 @@ class DiscountedGains(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         weights = discounts(self.discount, blocks.batch.shown.width, blocks.device)
-        return graded.hits.running(graded.gains * weights.index_select(0, graded.hits.place_of - 1))
+        return graded.hits.by_place(graded.gains * weights.index_select(0, graded.hits.place_of - 1))
 
 
 @dataclass(frozen=True)

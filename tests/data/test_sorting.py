@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bridgeval.data import score_order
 from bridgeval.data.ranking import repeats
 from bridgeval.data.score_order import sorted_index
-from bridgeval.data.sorting import count_repeats, shared_cells, sorted_rows, sorted_with_columns
+from bridgeval.data.sorting import count_repeats, order_of_small, shared_cells, sorted_rows, sorted_with_columns
 
 PAD = 30
 WIDE = 1 << 27
@@ -55,6 +55,13 @@ def test_repeats_are_those_that_a_loop_finds(rectangles):
 def test_equal_cells_keep_their_order():
     items = torch.tensor([[4, 1, 4, 1]], dtype=torch.int32)
     assert [part.tolist() for part in sorted_with_columns(items, 4)] == [[[1, 1, 4, 4]], [[1, 3, 0, 2]]]
+
+
+@pytest.mark.parametrize("largest", [9, 70_000])
+def test_the_order_of_numbers_keeps_equals_in_theirs(largest):
+    draw = np.random.default_rng(0).integers(0, 9, 200) * (largest // 9)
+    expected = sorted(range(200), key=lambda at: draw[at])
+    assert order_of_small(torch.from_numpy(draw), largest).tolist() == expected
 
 
 NUMBERS = st.one_of(
