@@ -196,12 +196,14 @@ class Dealt(Metric):
 
     def update(self, blocks: Blocks) -> DealtState:
         batch = blocks.batch
-        if not hasattr(batch.slates.shown, "take"):
+        slates = batch.slates
+        if not hasattr(slates.shown, "take"):
             raise NotDealtError("the lists of these users cannot be taken apart")
-        group_of = _groups(batch.slates.users.slice(batch.start, batch.stop), self.seed)
+        group_of = _groups(slates.users.slice(batch.start, batch.stop), self.seed)
+        members = {int(group): batch.start + np.flatnonzero(group_of == group) for group in np.unique(group_of)}
         states = {
-            int(group): self._of(_taken(batch.slates, batch.start + np.flatnonzero(group_of == group)), blocks)
-            for group in np.unique(group_of)
+            group: self._of(slates.of_users(users, slates.shown.take(users)), blocks)
+            for group, users in members.items()
         }
         return DealtState(states, len(batch))
 
@@ -227,18 +229,6 @@ def _groups(users: Ids, seed: int) -> npt.NDArray[np.uint64]:
 
     salted = pd.util.hash_array(users.to_numpy()) ^ np.uint64(seed % 2**64)
     return pd.util.hash_array(salted) % np.uint64(GROUPS)
-
-
-def _taken(slates: Slates, users: npt.NDArray[np.int64]) -> Slates:
-    shown: Any = slates.shown
-    columns = {name: column[users] for name, column in slates.user_columns.items()}
-    return replace(
-        slates,
-        users=slates.users.take(users),
-        shown=shown.take(users),
-        relevant=slates.relevant.take(users),
-        user_columns=columns,
-    )
 
 
 def numbers_of(results: Mapping[Metric, Result]) -> dict[str, float]:

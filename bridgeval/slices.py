@@ -17,11 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bridgeval.data.columns import ITEM, USER
-from bridgeval.data.encoding import encode
+from bridgeval.data.history import History
 from bridgeval.data.ids import Ids
 from bridgeval.data.labels import Labels, labels_of
 from bridgeval.data.rows import as_table, rows_of
-from bridgeval.data.tables import popularity_of
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import BadParameterError, BadValueError, InputError
 from bridgeval.report import Report
@@ -111,13 +110,13 @@ def items_by_history(history: Any, cold: int = 5, columns: Mapping[str, str] | N
     >>> items_by_history({1: ["a"], 2: ["a", "b"]}, cold=2).to_pylist()
     [{'item_id': 'a', 'item history': 'warm (>= 2)'}, {'item_id': 'b', 'item history': 'cold (< 2)'}]
     """
-    popularity = popularity_of(rows_of(history, "history", columns))[0]
+    popularity = History.of(rows_of(history, "history", columns)).popularity
     return pa.table({"item_id": popularity.ids.to_arrow(), "item history": _cold_or_warm(popularity.values, cold)})
 
 
 def items_by_popularity(history: Any, into: int = 10, columns: Mapping[str, str] | None = None) -> pa.Table:
     """Item -> quantile of how many users of the history have it; deciles unless said otherwise."""
-    popularity = popularity_of(rows_of(history, "history", columns))[0]
+    popularity = History.of(rows_of(history, "history", columns)).popularity
     table = pa.table({"item_id": popularity.ids.to_arrow(), "item popularity": popularity.values})
     return in_quantiles(table, into)
 
@@ -180,11 +179,7 @@ def _histories(
     history: Any, columns: Mapping[str, str] | None
 ) -> tuple[Ids, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Users of a history; how many different items each has; the sum of their popularity."""
-    rows = rows_of(history, "history", columns)
-    users, (user_codes,) = encode([rows.owners])
-    items, (item_codes,) = encode([rows.items])
-    pairs = np.unique(user_codes.astype(np.int64) * max(len(items), 1) + item_codes)
-    own, item = pairs // max(len(items), 1), pairs % max(len(items), 1)
-    popularity = popularity_of(rows)[0].values
-    total = np.bincount(own, popularity[item], minlength=len(users)).astype(np.float64)
-    return users, np.bincount(own, minlength=len(users)).astype(np.int64), total
+    had = History.of(replace(rows_of(history, "history", columns), empty=None))
+    owners = np.repeat(np.arange(len(had.users)), had.lengths)
+    total = np.bincount(owners, had.popularity.values[had.codes], minlength=len(had.users)).astype(np.float64)
+    return had.users, had.lengths, total

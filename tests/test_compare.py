@@ -10,14 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy import stats
 
 from bridgeval import Metric, Result, compare, evaluate
 from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Hits
+from bridgeval.engine.plan import Execution, Plan, merge_all
+from bridgeval.engine.source import source_of
 from bridgeval.engine.state import Sums
 from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
+from bridgeval.halves import Dealt, numbers_of
 from bridgeval.report.panel import write_user_values
+from bridgeval.spec import parse_all
 
 USERS, ITEMS = 120, 40
 RNG = np.random.default_rng(11)
@@ -296,6 +301,21 @@ def test_halves_are_the_same_whichever_form_the_lists_come_in(tmp_path):
     for one in found[1:]:
         assert one.differences[0].low == pytest.approx(found[0].differences[0].low, abs=1e-12)
         assert one.differences[0].p == pytest.approx(found[0].differences[0].p, rel=1e-9)
+
+
+def test_the_groups_that_halves_are_made_of_keep_what_each_user_has_in_the_history():
+    given = {
+        "history": {user: np.random.default_rng(user).choice(ITEMS, 6).tolist() for user in range(0, USERS, 2)},
+        "item_groups": {item: item % 3 for item in range(ITEMS)},
+        "user_groups": {user: user % 3 for user in range(USERS)},
+    }
+    names = ["BiasDisparityBS", "PopRSP@5", "Novelty@5"]
+    plan = Plan.of([metric for name in names for metric in parse_all(name)])
+    source, how = source_of(STRONG, TRUTH, **given), Execution(torch.device("cpu"), batch_size=50)
+    (dealt,) = source.run(Plan.of([Dealt(plan, seed=3)]), how)
+    assert len(dealt.states) > 50
+    together = numbers_of(plan.compute(merge_all(plan, list(dealt.states.values()))))
+    assert together == pytest.approx(numbers_of(plan.compute(source.run(plan, how))), abs=1e-12, nan_ok=True)
 
 
 def test_a_median_is_compared_by_halves_and_not_by_the_mean_of_its_users():

@@ -139,6 +139,7 @@ class Rectangle:
         offsets = lists.offsets[start : stop + 1]
         self._rows = slice(int(offsets[0]), int(offsets[-1]))
         self._columns = lists.columns
+        self._beside = {name: column.part(start, stop) for name, column in lists.beside.items()}
         self._cells: dict[str, Tensor] = {}
         self.pad = pad
         self._source = lists.items
@@ -177,17 +178,19 @@ class Rectangle:
         return count_repeats(in_order, self.lengths)
 
     def has(self, name: str) -> bool:
-        return name in self._columns
+        return name in self._columns or name in self._beside
 
     def column(self, name: str) -> Tensor:
-        """`[B, K]`; cells that are not valid hold 0 and must not be read without the mask."""
+        """`[B, K]`; cells that are not valid must not be read without the mask."""
         if name not in self._cells:
-            self._cells[name] = self._laid_out(self._columns[name], 0)
+            beside = self._beside.get(name)
+            cells = self._laid_out(self._columns[name], 0) if beside is None else beside.cells(self.items)
+            self._cells[name] = cells
         return self._cells[name]
 
     def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
-        """`[B, D]`: a pair column in the order of ranked lists."""
-        return ranked.of(self.column(name))
+        """`[B, D]`: a pair column in the order of ranked lists, looked up for no other items."""
+        return self._beside[name].cells(ranked.items) if name in self._beside else ranked.of(self.column(name))
 
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The lists best first, cut to `depth` columns (None: all)."""

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 from bridgeval.data.encoding import distinct, encode
 from bridgeval.data.files import is_path, table_at
 from bridgeval.data.grouping import grouping_of
+from bridgeval.data.history import History
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows, rows_of
-from bridgeval.data.tables import ids_of, popularity_of
+from bridgeval.data.tables import ids_of
 from bridgeval.errors import BadParameterError, InputError
 
 Strategy = Literal["uniform", "popularity"]
@@ -164,7 +165,7 @@ def sample_candidates(
     items, (wanted, had_items, offered_codes) = encode([relevant.items, had.items, offered], "item ids")
     weights = np.zeros(len(items))
     if strategy == "popularity":
-        weights[offered_codes] = popularity_of(had)[0].aligned(offered)
+        weights[offered_codes] = History.of(had).popularity.aligned(offered)
     else:
         weights[offered_codes] = 1.0
     evaluated = distinct(owners.astype(np.int64))

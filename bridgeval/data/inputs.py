@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.context import Context, Table
-from bridgeval.data.encoding import distinct, encode
+from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import grouping_of
+from bridgeval.data.history import History
 from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs, baseline_column
-from bridgeval.data.pairs import PairTable
+from bridgeval.data.pairs import PairColumn
 from bridgeval.data.ranking import Ranking
 from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
-from bridgeval.data.tables import features_of, groups_of, ids_of, popularity_of
+from bridgeval.data.tables import features_of, groups_of, ids_of
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,19 @@ class Inputs:
         return offers | {"category"} if "category" in self.recommendations.columns else offers
 
     @cached_property
+    def had(self) -> History | None:
+        """The history in order."""
+        return None if self.history is None else History.of(self.history)
+
+    @cached_property
     def context(self) -> Context:
         items: dict[str, Table] = {}
         history_users = history_pairs = 0
         catalogue = self.catalogue
-        if self.history is not None:
-            items["popularity"], history_users, history_pairs = popularity_of(self.history)
-            catalogue = items["popularity"].ids if catalogue is None else catalogue
+        if self.had is not None:
+            items["popularity"] = self.had.popularity
+            history_users, history_pairs = len(self.had.users), self.had.pairs
+            catalogue = self.had.items if catalogue is None else catalogue
         if self.item_groups is not None:
             items["groups"] = self.item_groups
         if self.item_features is not None:
@@ -105,26 +112,48 @@ class Inputs:
         """One Slates of everything, with the pair and user columns that are needed."""
         extra = self._extra_users(needs)
         more_users = (*self.more_users, *extra.values())
-        history = self.history if needs.lists else None
-        more_items = self.more_items if history is None else (*self.more_items, history.items)
+        had = self.had if needs.lists else None
+        more_items = self.more_items if had is None else (*self.more_items, had.items)
         slates = slates_of(self.recommendations, self.relevance, more_users, more_items)
-        shown = slates.shown
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
-        if needs.reads("seen") and self.history is not None:
-            shown = shown.with_columns(seen=_found(slates, shown, self.history))
-            columns["history_count"] = _distinct_items(slates, self.history)
-        if needs.reads("prev_score") and self.prev_scores is not None:
-            best = highest_first(self.prev_scores)
-            shown = shown.with_columns(prev_score=_values(slates, shown, best, "score"))
-        for name, column, ranks in self.ranked_baselines(slates.users, needs):
-            shown = shown.with_columns(**{column: _values(slates, shown, ranks, "rank")})
+        if needs.reads("seen") and self.had is not None:
+            columns["history_count"] = self.had.counts(slates.users)
+        baselines = list(self.ranked_baselines(slates.users, needs))
+        for name, _, ranks in baselines:
             columns[f"in_baseline {name}".strip()] = _member(slates.users, ranks.named)
         if needs.reads("baseline_rank") and self.baseline is not None:
-            columns["baseline_count"] = _distinct_items(slates, self.baseline)
+            columns["baseline_count"] = History.of(self.baseline).counts(slates.users)
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
-        had = None if history is None else _history_lists(slates, history)
-        yield Slates(slates.users, slates.items, shown, slates.relevant, columns, had)
+        beside = self.pair_columns(slates.users, slates.items, needs, baselines)
+        history = None if had is None else had.lists(slates.users, slates.items)
+        shown = replace(slates.shown, beside=beside)
+        yield Slates(slates.users, slates.items, shown, slates.relevant, columns, history)
+
+    def pair_columns(
+        self, users: Ids, items: Ids, needs: Needs, baselines: Iterable[tuple[str, str, Rows]]
+    ) -> dict[str, PairColumn]:
+        """The columns beside pairs that are needed.
+
+        Args:
+            baselines: as `ranked_baselines` gives them.
+        """
+        columns = {}
+        seen = self.seen(users, items) if needs.reads("seen") else None
+        if seen is not None:
+            columns["seen"] = seen
+        if needs.reads("prev_score") and self.prev_scores is not None:
+            columns["prev_score"] = PairColumn.of(users, items, highest_first(self.prev_scores), "score")
+        for _, column, ranks in baselines:
+            columns[column] = PairColumn.of(users, items, ranks, "rank")
+        return columns
+
+    def seen(self, users: Ids, items: Ids) -> PairColumn | None:
+        """The pairs that the history has; None where there is no history."""
+        if self.had is None:
+            return None
+        lists = self.had.lists(users, items)
+        return PairColumn(lists.offsets, lists.items, len(items))
 
     def ranked_baselines(self, users: Ids, needs: Needs) -> Iterator[tuple[str, str, Rows]]:
         """The baselines that are needed: name, pair column, and rows with the place of each item."""
@@ -136,16 +165,16 @@ class Inputs:
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
-        if "users of the history" in needs.users and self.history is not None:
-            extra["history"] = self.history.named
+        if "users of the history" in needs.users and self.had is not None:
+            extra["history"] = self.had.users
         if "users of the baseline" in needs.users and self.baseline is not None:
             extra["baseline"] = self.baseline.named
         if "users given" in needs.users and self.users is not None:
             extra["given"] = self.users
         if "all users" in needs.users and self.users is not None:
             extra["known"] = self.users
-        elif "all users" in needs.users and self.history is not None:
-            extra["known"] = self.history.named
+        elif "all users" in needs.users and self.had is not None:
+            extra["known"] = self.had.users
         for name, rows in (("listed", self.recommendations), ("judged", self.relevance)):
             if f"users {name}" in needs.optional and rows.empty is not None:
                 extra[name] = rows.empty
@@ -183,40 +212,12 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
     return users.positions_in(wanted) >= 0
 
 
-def _found(slates: Slates, lists: Lists, rows: Rows) -> npt.NDArray[np.bool_]:
-    """`[n]`: which pairs of `lists` the rows have."""
-    return PairTable.of(slates.users, slates.items, rows).find(lists.row_users, lists.items) >= 0
-
-
-def _values(slates: Slates, lists: Lists, rows: Rows, column: str) -> npt.NDArray[np.float64]:
-    """A column of `rows` beside the pairs of `lists`; NaN where there is no such pair."""
-    pairs = PairTable.of(slates.users, slates.items, rows)
-    return pairs.values(rows.columns[column], lists.row_users, lists.items)
-
-
 def highest_first(rows: Rows) -> Rows:
     """Checked rows by score descending, so that the first of a repeated pair is the best."""
     check_scores(rows)
     order = np.argsort(-rows.columns["score"], kind="stable")
     users = None if rows.users is None else rows.users.take(order)
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
-
-
-def _distinct_items(slates: Slates, rows: Rows) -> npt.NDArray[np.int64]:
-    """`[U]`: how many different items each user has in the rows."""
-    users = rows.owners.positions_in(slates.users)
-    items, (codes,) = encode([rows.items])
-    pairs = distinct(users[users >= 0] * max(len(items), 1) + codes[users >= 0])
-    return np.bincount(pairs // max(len(items), 1), minlength=len(slates.users))
-
-
-def _history_lists(slates: Slates, history: Rows) -> Lists:
-    """What each user has in the history, each item once, sorted."""
-    size = max(len(slates.items), 1)
-    users = history.owners.positions_in(slates.users)
-    pairs = distinct(users[users >= 0] * size + history.items.positions_in(slates.items)[users >= 0])
-    owners, items = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
-    return lists_of(grouping_of(owners, len(slates)), items, {})
 
 
 def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:

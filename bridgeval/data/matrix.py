@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.pairs import PairTable, Positions
+from bridgeval.data.pairs import PairColumn
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties, ranked_by_squashed
 from bridgeval.data.standings import Standings, counts_beside, rows_count
 
@@ -50,23 +50,7 @@ class Columns:
         return torch.arange(len(self.codes), 0, -1, dtype=torch.int32, device=self.codes.device)
 
 
-@dataclass(frozen=True)
-class PairColumn:
-    """A pair column beside scores: a number for some pairs and NaN for the others; without `values`, whether it has the
-    pair.
-    """
-
-    pairs: PairTable
-    values: npt.NDArray[np.generic] | None
-
-    def of(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`[n]`: the values of pairs."""
-        if self.values is None:
-            return self.pairs.find(users, items) >= 0
-        return self.pairs.values(self.values, users, items)
-
-
-def places_of(items: Positions, columns: Columns) -> tuple[Tensor, Tensor]:
+def places_of(items: npt.NDArray[Any], columns: Columns) -> tuple[Tensor, Tensor]:
     """The column of each item, and whether it has one."""
     where = columns.places[torch.from_numpy(items).to(columns.places.device)]
     return where, where >= 0
@@ -88,9 +72,8 @@ class Matrix:
         self,
         scores: Tensor,
         columns: Columns,
-        users: tuple[int, int],
         masked_in: Callable[[Tensor], int],
-        seen: PairTable | None = None,
+        seen: PairColumn | None = None,
         beside: Mapping[str, PairColumn] | None = None,
     ) -> None:
         """Takes scores that others may hold too; masking works on a copy.
@@ -98,10 +81,9 @@ class Matrix:
         Args:
             scores: `[B, N]` floating.
             columns: which item each column is.
-            users: the first and the last + 1 of the users, as rows of `seen` and `beside`.
             masked_in: how many of the scores are -inf; raises where one is NaN or +inf.
-            seen: the pairs to mask; None masks nothing.
-            beside: further pair columns, made when asked for.
+            seen: the pairs of these users to mask; None masks nothing.
+            beside: further pair columns of these users, looked up when asked for.
         """
         self.device = scores.device
         self.width = scores.shape[1]
@@ -109,7 +91,6 @@ class Matrix:
         self.repeated = 0
         self._given = scores
         self._columns = columns
-        self._users = users
         self._masked_in = masked_in
         self._history = seen
         self._beside = beside or {}
@@ -124,9 +105,8 @@ class Matrix:
         if self._history is None:
             nowhere = torch.zeros(0, dtype=torch.int64, device=self.device)
             return nowhere, nowhere
-        rows, items, _ = self._history.between(*self._users)
-        where, there = places_of(items, self._columns)
-        return torch.from_numpy(rows).to(self.device)[there], where[there]
+        where, there = places_of(self._history.items, self._columns)
+        return torch.from_numpy(self._history.owners).to(self.device)[there], where[there]
 
     @cached_property
     def _seen(self) -> Tensor:
@@ -170,16 +150,11 @@ class Matrix:
 
     def column(self, name: str) -> Tensor:
         """`[B, N]`."""
-        return self._scores if name == "score" else self._looked_up(name, self.items)
+        return self._scores if name == "score" else self._beside[name].cells(self.items)
 
     def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
         """`[B, D]`: looked up for the items that are ranked and no others."""
-        return ranked.of(self._scores) if name == "score" else self._looked_up(name, ranked.items)
-
-    def _looked_up(self, name: str, items: Tensor) -> Tensor:
-        users = np.repeat(np.arange(*self._users), items.shape[1])
-        values = self._beside[name].of(users, items.cpu().numpy().ravel())
-        return torch.from_numpy(values).to(self.device).view(items.shape)
+        return ranked.of(self._scores) if name == "score" else self._beside[name].cells(ranked.items)
 
     def counts(self) -> dict[str, int]:
         """Rows, masked rows and rows that were seen; an item has one column, so none is repeated."""

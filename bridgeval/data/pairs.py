@@ -1,85 +1,141 @@
-"""PairTable: rows of a table found by (user, item), or by item alone, in the codes of some Slates."""
+"""PairColumn: a column beside pairs of user and item, looked up for the pairs of a batch when it asks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
 
-from bridgeval.data.ids import Ids
+from bridgeval.data.grouping import Grouping, grouping_of
+from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
+from bridgeval.data.threads import side_by_side
 
 Positions = npt.NDArray[np.int64]
 
-KEYS_APART = 8
+# Entries of the table that tells of most pairs that they have no value.
+ENDS_PER_KEY = 16
+# In which pairs are put in order side by side.
+PIECES = 4
 
 
 @dataclass(frozen=True)
-class PairTable:
-    """Pairs without repeats, sorted; of a repeated pair the first row counts.
+class PairColumn:
+    """A number for some pairs, NaN for the others; without `values`, whether it has the pair.
 
     Attributes:
-        keys: `[n]` sorted: user * V + item, or the item alone where the table has no users.
-        rows: `[n]` the row of the table behind each key.
-        size: V, or 1 for an empty vocabulary.
-        by_user: whether the table has users.
+        offsets: `[U + 1]`; user u's pairs are `offsets[u]:offsets[u + 1]`.
+        items: `[n]` codes into the vocabulary of the Slates; of each user ascending, without repeats.
+        size: V.
+        values: `[n]`.
+        by_user: whether users differ; else there is one list of pairs, which holds for all.
     """
 
-    keys: Positions
-    rows: Positions
+    offsets: Positions
+    items: Codes
     size: int
-    by_user: bool
+    values: npt.NDArray[Any] | None = None
+    by_user: bool = True
 
     @staticmethod
-    def of(users: Ids, items: Ids, table: Rows) -> PairTable:
-        """The rows of a table whose user is in `users` and whose item is in `items`, both sorted vocabularies."""
-        size = max(len(items), 1)
-        keys = table.items.positions_in(items)
-        known = keys >= 0
-        if table.users is not None:
-            owners = table.users.positions_in(users)
-            known &= owners >= 0
-            keys = owners * size + keys
-        rows = np.flatnonzero(known)
-        rows = rows[np.argsort(keys[rows], kind="stable")]
-        keys = keys[rows]
-        first = np.ones(len(keys), dtype=bool)
-        first[1:] = keys[1:] != keys[:-1]
-        return PairTable(keys[first], rows[first], size, table.users is not None)
+    def of(users: Ids, items: Ids, table: Rows, column: str | None = None) -> PairColumn:
+        """The pairs of a table whose user is in `users` and whose item is in `items`, both sorted vocabularies.
 
-    def find(self, users: Positions, items: npt.NDArray[Any]) -> Positions:
-        """`[m]`: the row of each pair; -1 for none."""
-        wanted = items.astype(np.int64)
-        if self.by_user:
-            wanted = wanted + users * self.size
-        found = np.full(len(wanted), -1, dtype=np.int64)
-        likely = np.flatnonzero(self._filter[wanted & (len(self._filter) - 1)])
+        Args:
+            column: of the table; of a repeated pair the first row counts.
+        """
+        codes = table.items.positions_in(items)
+        known = codes >= 0
+        owners = np.zeros(len(codes), dtype=np.int64) if table.users is None else table.users.positions_in(users)
+        known &= owners >= 0
+        values = None if column is None else table.columns[column][known]
+        by_user = grouping_of(owners[known].astype(np.int32), 1 if table.users is None else len(users))
+        offsets, kept, values = each_pair_once(by_user, codes[known].astype(np.int32), len(items), values)
+        return PairColumn(offsets, kept, len(items), values, table.users is not None)
+
+    def part(self, start: int, stop: int) -> PairColumn:
+        """The column of users `start` to `stop`, who are counted from 0 then."""
+        if not self.by_user:
+            return self
+        offsets = self.offsets[start : stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        values = None if self.values is None else self.values[rows]
+        return replace(self, offsets=offsets - offsets[0], items=self.items[rows], values=values)
+
+    @cached_property
+    def owners(self) -> Positions:
+        """`[n]`: the user of each pair."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def beside(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """`[m]`: what stands beside pairs."""
+        return self._found(items + users * self.size if self.by_user else items.astype(np.int64))
+
+    def cells(self, items: Tensor) -> Tensor:
+        """`[U, K]`: what stands beside the items of each user; beside V, no item, stands anything."""
+        codes = items.cpu().numpy()
+        return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
+
+    def _found(self, wanted: Positions) -> npt.NDArray[Any]:
+        found = np.zeros(wanted.shape, dtype=bool) if self.values is None else np.full(wanted.shape, np.nan)
+        if not len(self._keys):
+            return found
+        wanted, flat = wanted.reshape(-1), found.reshape(-1)
+        likely = np.flatnonzero(self._ends[wanted & (len(self._ends) - 1)])
         keys = wanted[likely]
-        at = np.searchsorted(self.keys, keys)
-        at[at == len(self.keys)] = 0
-        known = self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=bool)
-        found[likely[known]] = self.rows[at[known]]
+        at = np.searchsorted(self._keys, keys)
+        at[at == len(self._keys)] = 0
+        known = self._keys[at] == keys
+        flat[likely[known]] = True if self.values is None else self.values[at[known]]
         return found
 
     @cached_property
-    def _filter(self) -> npt.NDArray[np.bool_]:
-        """`[2 ** b]`: whether a key ends in these b bits. Few pairs are in the table; most are told by this alone."""
-        ends = np.zeros(1 << (len(self.keys) * KEYS_APART).bit_length(), dtype=bool)
-        ends[self.keys & (len(ends) - 1)] = True
+    def _keys(self) -> Positions:
+        """`[n]` ascending: user * V + item, or the item alone."""
+        return self.items + self.owners * self.size if self.by_user else self.items.astype(np.int64)
+
+    @cached_property
+    def _ends(self) -> npt.NDArray[np.bool_]:
+        """`[2 ** b]`: whether a key ends in these b bits. Few pairs have a value; most are told by this alone."""
+        ends = np.zeros(1 << (len(self._keys) * ENDS_PER_KEY).bit_length(), dtype=bool)
+        ends[self._keys & (len(ends) - 1)] = True
         return ends
 
-    def values(self, column: npt.NDArray[Any], users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """`[m]`: a column of the table beside pairs; NaN where there is no such pair."""
-        at = self.find(users, items)
-        values = np.full(len(at), np.nan)
-        values[at >= 0] = column[at[at >= 0]]
-        return values
 
-    def between(self, start: int, stop: int) -> tuple[Positions, Positions, Positions]:
-        """Users (counted from `start`), items and rows of the pairs of users `start` to `stop`."""
-        low, high = np.searchsorted(self.keys, [start * self.size, stop * self.size])
-        keys = self.keys[low:high]
-        return keys // self.size - start, keys % self.size, self.rows[low:high]
+def each_pair_once(
+    by_user: Grouping, items: Codes, n_items: int, values: npt.NDArray[Any] | None = None
+) -> tuple[Positions, Codes, npt.NDArray[Any] | None]:
+    """Pairs by user, then by item: the offsets of the users, the items, and the values of the first row of each pair.
+
+    >>> by_user = grouping_of(np.array([1, 0, 1, 1], dtype=np.int32), 2)
+    >>> [part.tolist() for part in each_pair_once(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
+    [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
+    """
+    offsets, items, moved = by_user.moved(items, {} if values is None else {"": values})
+    beside = moved.get("", np.zeros(len(items), dtype=np.int8))
+    cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
+    cuts[-1] = len(offsets) - 1
+    pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
+    items, beside = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
+    again = np.flatnonzero(items[1:] == items[:-1]) + 1
+    again = again[offsets[np.searchsorted(offsets, again)] != again]
+    if len(again):
+        items, beside = np.delete(items, again), np.delete(beside, again)
+        offsets = offsets - np.searchsorted(again, offsets)
+    return offsets, items, None if values is None else beside
+
+
+def _by_item(
+    items: Codes, beside: npt.NDArray[Any], offsets: Positions, n_items: int
+) -> tuple[Codes, npt.NDArray[Any]]:
+    """Items of some users in order, and what stands beside. Turning a sparse matrix twice is two counting sorts."""
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    cells = (beside[rows], items[rows], offsets - offsets[0])
+    pairs = sparse.csr_array(cells, shape=(len(offsets) - 1, n_items)).tocsc().tocsr()
+    return pairs.indices.astype(np.int32, copy=False), pairs.data

@@ -15,8 +15,8 @@ from torch import Tensor
 from bridgeval.data.batch import Rectangle, Shown
 from bridgeval.data.candidates import Candidates
 from bridgeval.data.ids import Codes, Ids
-from bridgeval.data.matrix import MASKED, Columns, Matrix, PairColumn
-from bridgeval.data.pairs import PairTable, Positions
+from bridgeval.data.matrix import MASKED, Columns, Matrix
+from bridgeval.data.pairs import PairColumn, Positions
 from bridgeval.data.slates import Lists
 from bridgeval.data.standings import rows_count
 from bridgeval.data.tensors import tensor_of
@@ -41,23 +41,21 @@ class Beside:
     users: Ids
     items: Ids
     rows: Positions
-    seen: PairTable | None
+    seen: PairColumn | None
     columns: Mapping[str, PairColumn]
+
+    def of_users(self, start: int, stop: int) -> tuple[PairColumn | None, dict[str, PairColumn]]:
+        """The pairs to mask and the pair columns of users `start` to `stop`."""
+        seen = None if self.seen is None else self.seen.part(start, stop)
+        return seen, {name: column.part(start, stop) for name, column in self.columns.items()}
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Rows of scores by user, read when a batch asks for them."""
+    """Rows of scores by user, read when a batch asks for them; what kinds of them share."""
 
     scores: Scores
     beside: Beside
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        raise NotImplementedError(f"{type(self).__name__} must define lengths")
-
-    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
-        raise NotImplementedError(f"{type(self).__name__} must define laid_out")
 
     def _users(self, start: int, stop: int) -> Any:
         """The ids of a batch as a function is given them: an int64 array, or a list of strings."""
@@ -113,13 +111,14 @@ class ScoredRows:
         """Listed pairs of a batch, in the order of their users, as a rectangle."""
         start, stop = users
         columns: dict[str, npt.NDArray[Any]] = {"score": scores}
-        columns |= {name: beside.of(owners + start, items) for name, beside in self.beside.columns.items()}
-        if self.beside.seen is not None:
-            hidden = self.beside.seen.find(owners + start, items) >= 0
+        seen, beside = self.beside.of_users(start, stop)
+        if seen is not None:
+            hidden = seen.beside(owners, items)
             columns |= {"hidden": hidden, "score": np.where(hidden, scores.dtype.type(MASKED), scores)}
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(np.bincount(owners, minlength=stop - start), out=offsets[1:])
-        return Rectangle(Lists(offsets, items, columns), 0, stop - start, pad, device, complete=self._complete)
+        lists = Lists(offsets, items, columns, beside=beside)
+        return Rectangle(lists, 0, stop - start, pad, device, complete=self._complete)
 
     @property
     def _complete(self) -> bool:
@@ -145,7 +144,7 @@ class DenseRows(ScoredRows):
         scores = self._floating(values, start, stop, len(self.codes)).to(device)
         columns = Columns.of(self.codes, pad, device)
         masked_in = partial(self._masked, start=start)
-        return Matrix(scores, columns, (start, stop), masked_in, self.beside.seen, self.beside.columns)
+        return Matrix(scores, columns, masked_in, *self.beside.of_users(start, stop))
 
 
 @dataclass(frozen=True)

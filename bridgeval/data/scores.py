@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from bridgeval.data.batch import ShownRows
 from bridgeval.data.candidates import Candidates
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
-from bridgeval.data.inputs import Inputs, highest_first
-from bridgeval.data.matrix import PairColumn
+from bridgeval.data.inputs import Inputs
 from bridgeval.data.needs import Needs
-from bridgeval.data.pairs import PairTable, Positions
+from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows
-from bridgeval.data.scored_rows import Beside, CandidateRows, DenseRows, ScoredRows, SparseRows
+from bridgeval.data.scored_rows import Beside, CandidateRows, DenseRows, SparseRows
 from bridgeval.data.slates import Lists, Slates
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
 
@@ -180,19 +180,12 @@ class ScoredInputs:
             nothing = Lists(np.zeros(len(others) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), NO_COLUMNS)
             yield everyone.of_users(others, nothing)
 
-    def _shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ScoredRows:
-        history, scores = self.inputs.history, self.scores
-        pairs = {}
-        if history is not None and (scores.mask_history or needs.reads("seen")):
-            pairs["seen"] = PairColumn(PairTable.of(users, items, history), None)
-        if needs.reads("prev_score") and self.inputs.prev_scores is not None:
-            best = highest_first(self.inputs.prev_scores)
-            pairs["prev_score"] = PairColumn(PairTable.of(users, items, best), best.columns["score"])
-        for _, column, ranks in self.inputs.ranked_baselines(users, needs):
-            pairs[column] = PairColumn(PairTable.of(users, items, ranks), ranks.columns["rank"])
-        seen = pairs["seen"].pairs if "seen" in pairs and scores.mask_history else None
-        beside = {name: column for name, column in pairs.items() if name != "seen" or needs.reads("seen")}
-        common = Beside(users, items, rows, seen, beside)
+    def _shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ShownRows:
+        scores = self.scores
+        seen = self.inputs.seen(users, items) if scores.mask_history else None
+        baselines = self.inputs.ranked_baselines(users, needs)
+        columns = self.inputs.pair_columns(users, items, needs, baselines)
+        common = Beside(users, items, rows, seen, columns)
         if scores.per_user is not None:
             return CandidateRows(scores, common, scores.per_user)
         codes = scores.columns.positions_in(items).astype(np.int32)

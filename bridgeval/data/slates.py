@@ -14,6 +14,7 @@ from bridgeval.data.batch import Rectangle, ShownRows
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import Grouping, grouped_rows
 from bridgeval.data.ids import Codes, Ids
+from bridgeval.data.pairs import PairColumn
 from bridgeval.data.rows import Floats, Rows
 from bridgeval.data.threads import side_by_side
 from bridgeval.errors import BadValueError
@@ -30,12 +31,14 @@ class Lists:
         items: `[n]` codes into the vocabulary of the Slates.
         columns: name -> `[n]` numbers beside the pairs.
         ranked: whether the order of the rows is the ranking, whatever the scores say.
+        beside: further columns, by user and item, looked up when a batch asks for them.
     """
 
     offsets: npt.NDArray[np.int64]
     items: Codes
     columns: Mapping[str, Column] = field(default_factory=dict)
     ranked: bool = False
+    beside: Mapping[str, PairColumn] = field(default_factory=dict)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -46,17 +49,21 @@ class Lists:
         """`[n]`: which user each row belongs to."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
 
-    def with_columns(self, **columns: Column) -> Lists:
-        return replace(self, columns={**self.columns, **columns})
+    def column(self, name: str) -> Column:
+        """`[n]`: any column, for all rows."""
+        if name in self.columns:
+            return self.columns[name]
+        return self.beside[name].beside(self.row_users, self.items)
 
     def take(self, users: npt.NDArray[np.int64]) -> Lists:
-        """The lists of some users, in the order given."""
+        """The lists of some users, in the order given, with all columns."""
         lengths = self.lengths[users]
         offsets = np.zeros(len(users) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
-        columns = {name: column[rows] for name, column in self.columns.items()}
-        return Lists(offsets, self.items[rows], columns, self.ranked)
+        items, columns = self.items[rows], {name: column[rows] for name, column in self.columns.items()}
+        columns |= {name: column.beside(np.repeat(users, lengths), items) for name, column in self.beside.items()}
+        return Lists(offsets, items, columns, self.ranked)
 
     def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:
         """Users `start` to `stop` as a rectangle."""

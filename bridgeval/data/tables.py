@@ -1,4 +1,4 @@
-"""Tables by item or by user, from the forms people have them in: popularity, groups, features."""
+"""Tables by item or by user, from the forms people have them in: groups, features."""
 
 from __future__ import annotations
 
@@ -6,24 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.data.columns import ITEM, USER
 from bridgeval.data.context import Table
-from bridgeval.data.encoding import distinct, encode
+from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
-from bridgeval.data.rows import Rows, as_table, is_frame
+from bridgeval.data.rows import as_table, is_frame
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
-
-
-def popularity_of(history: Rows) -> tuple[Table, int, int]:
-    """How many users of the history have each item; then how many users it names and distinct pairs it has."""
-    users, (user_codes, *_) = encode([history.owners] if history.empty is None else [history.owners, history.empty])
-    items, (item_codes,) = encode([history.items])
-    pairs = distinct(user_codes.astype(np.int64) * max(len(items), 1) + item_codes)
-    counts = np.bincount(pairs % max(len(items), 1), minlength=len(items))
-    return Table(items, counts.astype(np.float64)), len(users), len(pairs)
 
 
 def groups_of(value: Any, side: str) -> Table:
@@ -36,9 +28,8 @@ def groups_of(value: Any, side: str) -> Table:
     """
     if isinstance(value, Table):
         return value
-    ids, labels = _two_columns(value, side, f"{side}_groups")
-    distinct = sorted(set(labels), key=lambda label: (str(type(label)), label))
-    code_of = {label: code for code, label in enumerate(distinct, start=1)}
+    ids, given = _two_columns(value, side, f"{side}_groups")
+    labels, label_codes = _coded(given)
     vocabulary, (codes,) = encode([ids])
     if len(vocabulary) != len(ids):
         raise BadValueError(
@@ -46,8 +37,8 @@ def groups_of(value: Any, side: str) -> Table:
             hint=f"give every {side} one group; several belong in item_features",
         )
     values = np.zeros(len(vocabulary), dtype=np.int64)
-    values[codes] = [code_of[label] for label in labels]
-    return Table(vocabulary, values, tuple(distinct))
+    values[codes] = label_codes + 1
+    return Table(vocabulary, values, labels)
 
 
 def features_of(value: Any) -> Table:
@@ -60,19 +51,17 @@ def features_of(value: Any) -> Table:
     if isinstance(value, Mapping):
         pairs = [(item, label) for item, labels in value.items() for label in _labels(labels)]
         ids = Ids.of([item for item, _ in pairs], "item id in item_features")
-        labels: list[Any] = [label for _, label in pairs]
+        given: Any = [label for _, label in pairs]
         weights = np.ones(len(pairs))
     else:
-        table = _frame(value, "item_features")
-        ids, others = _split_id(table, "item", "item_features")
-        labels = table[others[0]].to_pylist()
-        weights = table[others[1]].to_numpy().astype(np.float64) if len(others) > 1 else np.ones(len(labels))
-    distinct = sorted(set(labels), key=lambda label: (str(type(label)), label))
-    column_of = {label: column for column, label in enumerate(distinct)}
+        ids, others = _split_id(_frame(value, "item_features"), "item", "item_features")
+        given = others[0]
+        weights = others[1].to_numpy().astype(np.float64) if others.num_columns > 1 else np.ones(len(ids))
+    labels, columns = _coded(given)
     vocabulary, (codes,) = encode([ids])
-    values = np.zeros((len(vocabulary), len(distinct)))
-    values[codes, [column_of[label] for label in labels]] = weights
-    return Table(vocabulary, values, tuple(distinct))
+    values = np.zeros((len(vocabulary), len(labels)))
+    values[codes, columns] = weights
+    return Table(vocabulary, values, labels)
 
 
 def ids_of(value: Any, what: str) -> Ids:
@@ -90,18 +79,36 @@ def _labels(labels: Any) -> Iterable[Any]:
     return [labels] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
 
 
-def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, list[Any]]:
+def _coded(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
+    """Different labels, sorted within their types, and the place of each label given among them."""
+    if isinstance(given, list):
+        different = list(dict.fromkeys(given))
+        place_of = {label: place for place, label in enumerate(different)}
+        places = np.array([place_of[label] for label in given], dtype=np.int64)
+    else:
+        if pa.types.is_dictionary(given.type):
+            given = given.cast(given.type.value_type)
+        coded = given.combine_chunks().dictionary_encode()
+        different = coded.dictionary.to_pylist() + [None] * bool(coded.null_count)
+        places = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    order = sorted(range(len(different)), key=lambda place: (str(type(different[place])), different[place]))
+    code_of = np.empty(len(order), dtype=np.int64)
+    code_of[order] = np.arange(len(order))
+    return tuple(different[place] for place in order), code_of[places]
+
+
+def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
     if isinstance(value, Mapping):
         return Ids.of(list(value), f"{side} id in {argument}"), list(value.values())
     table = _frame(value, argument)
     ids, others = _split_id(table, side, argument)
-    if len(others) != 1:
+    if others.num_columns != 1:
         raise MissingColumnError(
             f"{argument} must have the {side} id and one column with its group",
             f"columns {table.column_names}",
             "select the two columns",
         )
-    return ids, table[others[0]].to_pylist()
+    return ids, others[0]
 
 
 def _frame(value: Any, argument: str) -> pa.Table:
@@ -114,7 +121,8 @@ def _frame(value: Any, argument: str) -> pa.Table:
     return as_table(value)
 
 
-def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, list[str]]:
+def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]:
+    """The ids and the other columns, without rows that have no id."""
     aliases = USER if side == "user" else ITEM
     found = [name for name in table.column_names if name.lower() in aliases]
     if len(found) != 1:
@@ -123,7 +131,6 @@ def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, list[str]
             f"columns {table.column_names}",
             f"rename it to {aliases[0]!r}",
         )
-    column = table[found[0]]
-    if column.null_count:
-        table, column = table.filter(pc.is_valid(column)), column.drop_null()
-    return Ids.of(column, f"{side} id in {argument}"), [n for n in table.column_names if n != found[0]]
+    if table[found[0]].null_count:
+        table = table.filter(pc.is_valid(table[found[0]]))
+    return Ids.of(table[found[0]], f"{side} id in {argument}"), table.drop_columns(found)

@@ -28,7 +28,7 @@ def tensor_of(array: npt.NDArray[Any]) -> Tensor:
     return torch.from_numpy(array if array.flags.writeable else np.asarray(_Shared(array)))
 
 
-def looked_up(table: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def looked_up(table: npt.NDArray[Any], positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`table[positions]`, by all threads."""
     return torch.index_select(tensor_of(table), 0, tensor_of(positions)).numpy()
 

@@ -205,7 +205,7 @@ class _Look:
     def _seen(self) -> Iterator[Finding]:
         if not self.history:
             return
-        seen = self._sum(lambda slates: slates.shown.columns["seen"])
+        seen = self._sum(lambda slates: slates.shown.column("seen"))
         if not seen:
             yield Finding("seen items", "fine", "no recommended item is in the user's history")
             return

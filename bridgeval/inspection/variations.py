@@ -25,7 +25,7 @@ def worst_first(slates: Slates) -> Slates:
 
 def without_seen(slates: Slates) -> Slates:
     """Lists without the items that the history has for the user; the rest moves up."""
-    return replace(slates, shown=kept(slates.shown, ~slates.shown.columns["seen"]))
+    return replace(slates, shown=kept(slates.shown, ~slates.shown.column("seen")))
 
 
 def gains_of_shown(slates: Slates) -> npt.NDArray[np.float64]:

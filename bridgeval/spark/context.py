@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.encoding import encode
+from bridgeval.data.history import History
 from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs
 from bridgeval.data.rows import Rows
-from bridgeval.data.tables import popularity_of
 from bridgeval.spark.faults import mapped, telling
 from bridgeval.spark.task import ROWS_AT_ONCE, whole_users
 
@@ -68,13 +68,14 @@ def _partial_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     for chunk in whole_users(batches, ROWS_AT_ONCE):
         users = Ids.of(chunk["user"], "user id in the history")
         items = Ids.of(chunk["item"], "item id in the history")
-        table, n_users, _ = popularity_of(Rows(users, items))
+        counted = History.of(Rows(users, items))
+        table = counted.popularity
         kind = chunk.schema.field("item").type
         ids: Any = pa.concat_arrays([table.ids.to_arrow().cast(kind), pa.nulls(1, kind)])
         yield pa.record_batch(
             {
                 "item": ids,
-                "users": pa.array([0] * len(table.ids) + [n_users], pa.int64()),
+                "users": pa.array([0] * len(table.ids) + [len(counted.users)], pa.int64()),
                 "pairs": pa.array([*table.values.astype(np.int64), 0], pa.int64()),
             }
         )

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from bridgeval.data import encoding, threads
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import grouped_rows, grouping_of, order_by
 from bridgeval.data.ids import Ids
-from bridgeval.data.pairs import PairTable
+from bridgeval.data.pairs import PairColumn
 from bridgeval.data.rows import Rows
 
 COLUMNS = st.lists(st.lists(st.integers(-3, 12), max_size=30), min_size=1, max_size=3)
@@ -77,7 +78,10 @@ def test_rows_that_come_grouped_are_not_moved():
 def test_pairs_are_found_in_the_first_row_that_has_them(pairs):
     users, items = Ids.of(np.arange(6)), Ids.of(np.arange(6))
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    table = PairTable.of(users, items, Rows(Ids(columns[:, 0]), Ids(columns[:, 1])))
+    rows = Rows(Ids(columns[:, 0]), Ids(columns[:, 1]), {"row": np.arange(len(pairs), dtype=np.float64)})
+    column = PairColumn.of(users, items, rows, "row")
     everyone, everything = np.divmod(np.arange(36), 6)
     expected = [pairs.index((u, i)) if (u, i) in pairs else -1 for u in range(6) for i in range(6)]
-    assert table.find(everyone, everything).tolist() == expected
+    assert np.nan_to_num(column.beside(everyone, everything), nan=-1).tolist() == expected
+    some = column.part(2, 5).cells(torch.arange(6).expand(3, 6))
+    assert some.nan_to_num(nan=-1).flatten().tolist() == expected[12:30]

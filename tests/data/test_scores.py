@@ -266,7 +266,7 @@ def test_the_best_places_are_those_of_a_full_sort(ties, masked, depth):
     scores = rng.integers(-2, 3, (60, 12)).astype(np.float32)
     scores[scores == -2] = -np.inf
     codes = rng.permutation(12).astype(np.int32)
-    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 12, torch.device("cpu")), (0, 60), lambda _: 1)
+    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 12, torch.device("cpu")), lambda _: 1)
     ranked = matrix.ranked_by(Ranking(ties=ties, masked=masked), depth)
     among_equals = {"item_descending": -codes, "item_ascending": codes, "given": np.arange(12)}[ties]
     for row in range(60):
@@ -285,7 +285,7 @@ def test_standings_are_counted_as_loops_count_them(ties, masked, decided):
     scores = rng.integers(-2, 3, (50, 12)).astype(np.float32)
     scores[scores == -2] = -np.inf
     codes = rng.permutation(13)[:12].astype(np.int32)
-    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 13, torch.device("cpu")), (0, 50), lambda _: 1)
+    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 13, torch.device("cpu")), lambda _: 1)
     wanted = np.stack([np.sort(rng.choice(13, 4, replace=False)) for _ in range(50)]).astype(np.int32)
     lengths = rng.integers(0, 5, 50)
     valid = np.arange(4) < lengths[:, None]
