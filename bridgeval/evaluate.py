@@ -17,9 +17,8 @@ from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merged_over_ranks
 from bridgeval.engine.item_slices import ByItems
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.source import Sources
-from bridgeval.engine.state import State
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
@@ -122,20 +121,20 @@ def evaluate(
         users=users,
         columns=columns,
     )
-    members = loaded.members if isinstance(loaded, Sources) else {"": loaded}
-    for source in members.values():
+    sources = Sources.of(loaded)
+    for source in sources.members.values():
         plan.check(source.offers)
     saved = None if resume is None else Path(resume)
     reports = {}
-    for key, source in members.items():
+    for key, source in sources.members.items():
         with progress_for(progress) as bar:
             how = Execution(_device(device), _checked(batch_size), bar.users, bytes_of(memory), saved, bar.rows)
             states = source.run(plan, how)
         if group is not None:
             states = merged_over_ranks(plan, states, group)
         report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
-        reports[key] = _with_slices(report, labels, dict(zip(plan.metrics, states, strict=True)), slicing)
-    return cast("Report", loaded.together(reports)) if isinstance(loaded, Sources) else reports[""]
+        reports[key] = _with_slices(report, labels, plan, states, slicing) if labels else report
+    return cast("Report", sources.together(reports))
 
 
 def one_report(recommendations: Any, *arguments: Any, **options: Any) -> Report:
@@ -151,10 +150,11 @@ def one_report(recommendations: Any, *arguments: Any, **options: Any) -> Report:
 
 
 def _with_slices(
-    report: Report, labels: tuple[Labels, ...], states: Mapping[Metric, State], slicing: Sequence[ByItems]
+    report: Report, labels: tuple[Labels, ...], plan: Plan, states: States, slicing: Sequence[ByItems]
 ) -> Report:
     names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
-    items = tuple(one for by_items in slicing for one in by_items.slices(states[by_items], names))
+    state_of = dict(zip(plan.metrics, states, strict=True))
+    items = tuple(one for by_items in slicing for one in by_items.slices(state_of[by_items], names))
     return replace(report, by=labels, item_slices=items)
 
 

@@ -22,7 +22,8 @@ from bridgeval.data.batch import batches
 from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
-from bridgeval.engine.blocks import Blocks, Lookup
+from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.source import Source

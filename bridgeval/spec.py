@@ -52,6 +52,7 @@ def parse_all(
     asked = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not asked:
         raise SpecError("no metric was asked for", hint="give e.g. metrics=['nDCG@10', 'Recall@10']")
+    known = plugins or installed_plugins.installed()
     found: dict[str, Metric] = {}
     for one in asked:
         if not isinstance(one, str | Metric):
@@ -60,7 +61,7 @@ def parse_all(
                 f"{one!r}",
                 "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)",
             )
-        for metric in parse(one, convention, plugins) if isinstance(one, str) else [one]:
+        for metric in _parsed(one, convention, known) if isinstance(one, str) else [one]:
             found.setdefault(str(metric), metric)
     return list(found.values())
 

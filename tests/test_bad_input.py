@@ -181,6 +181,23 @@ def test_duplicate_rows_keep_the_best_and_warn_once_with_the_count():
     assert report.population.repeated_shown == 2
 
 
+@pytest.mark.parametrize(
+    ("metrics", "fate"),
+    [
+        (["Recall@2"], "the best one counts"),
+        (["replay:Recall@2"], "each keeps its place"),
+        (["replay:Recall@2", "Recall@2"], "by metric, each keeps its place or the best one counts"),
+    ],
+    ids=["native", "replay", "both"],
+)
+def test_what_is_said_of_repeated_rows_is_what_the_metrics_make_of_them(metrics, fate):
+    said = f"1 repeated (user, item) rows in the recommendations; {fate}"
+    with pytest.warns(DuplicateRowsWarning) as caught:
+        report = bridgeval.evaluate({1: [(10, 0.9), (11, 0.5), (10, 0.3)]}, {1: [10]}, metrics)
+    assert str(caught[0].message) == said
+    assert said in str(report).splitlines()
+
+
 def test_duplicate_relevance_counts_once_with_the_highest_gain():
     report = evaluate(truth=[{1: [(11, 1.0), (11, 3.0), (12, 3.0)]}][0], metrics=["Recall@2", "nDCG@2"])
     assert report["Recall@2"] == 0.5

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridgeval.data.slates import Lists, Slates
 
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 1 << 20
+CELLS_PER_BATCH = 3 << 19
 FEWEST_CELLS = 1 << 16
 
 
@@ -164,7 +164,7 @@ class Rectangle:
 
     @cached_property
     def items(self) -> Tensor:
-        return self._laid_out(self._source, self.pad)
+        return self._laid_out(self._source, self.pad).to(torch.int32)
 
     @cached_property
     def by_item(self) -> tuple[Tensor, Tensor]:
@@ -294,7 +294,8 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
     widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
     cells = int(widest.sum())
     rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
-    budget = max(FEWEST_CELLS, cells // (workers * rounds) + 1)
+    # A row more than its share in each, or the last users of all are left to a batch of their own.
+    budget = max(FEWEST_CELLS, cells // (workers * rounds) + int(widest.max(initial=0)))
     pad = len(slates.items)
     while start < len(slates):
         stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)

@@ -117,11 +117,10 @@ def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, lis
     if table_fits(low, high, sum(map(len, filled))):
         start = 0 if 0 <= low < TABLE_ENTRIES else low
         shifted = [c if start == 0 else c - start for c in columns]
-        present = _present(shifted, low - start, high - start)
-        if bool(present[low - start :].all()):
-            return Ids(np.arange(low, high + 1)), [
-                (c - (low - start) if low > start else c).astype(np.int32) for c in shifted
-            ]
+        gap = low - start
+        present = _present(shifted, gap, high - start)
+        if bool(present[gap:].all()):
+            return Ids(np.arange(low, high + 1)), shifted if gap == 0 else [(c - gap).astype(np.int32) for c in shifted]
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
         return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]

@@ -67,14 +67,15 @@ class Scattered:
     def moved(self, items: Codes, columns: Mapping[str, Column]) -> tuple[Offsets, Codes, dict[str, Column]]:
         # Something must stand beside the items.
         numbers = dict(columns) or {"": np.zeros(len(items), dtype=np.int8)}
-        passes = [partial(self._by_user, items, column) for column in numbers.values()]
+        owners, items = self.owners.astype(np.int32, copy=False), items.astype(np.int32, copy=False)
+        passes = [partial(self._by_user, owners, items, column) for column in numbers.values()]
         moved = side_by_side(passes, len(items))
         by_name = {name: rows.data for name, rows in zip(numbers, moved, strict=True) if name in columns}
         return moved[0].indptr.astype(np.int64), moved[0].indices, by_name
 
-    def _by_user(self, items: Codes, column: Column) -> sparse.csr_array:
+    def _by_user(self, owners: Codes, items: Codes, column: Column) -> sparse.csr_array:
         """A sparse matrix compressed by row: a stable counting sort of two columns at once."""
-        rows = sparse.coo_array((column, (self.owners, items)), shape=(self.n_users, np.iinfo(np.int32).max))
+        rows = sparse.coo_array((column, (owners, items)), shape=(self.n_users, np.iinfo(np.int32).max))
         # Else cells of the same place, that is repeated rows, would be added up.
         rows.has_canonical_format = True
         return rows.tocsr()

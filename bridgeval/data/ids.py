@@ -16,7 +16,8 @@ import torch
 from bridgeval.data.tensors import tensor_of
 from bridgeval.errors import BadValueError, MisalignedError
 
-Codes = npt.NDArray[np.int32]
+# Positions in a vocabulary: int32, or int64 where a column of ids serves as it stands.
+Codes = npt.NDArray[np.signedinteger[Any]]
 
 # A lookup table of integers is used while it stays this small, or small beside the column.
 TABLE_ENTRIES = 1 << 22

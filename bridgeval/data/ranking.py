@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.encoding import distinct
+from bridgeval.data.score_order import sorted_index
 from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
 from bridgeval.data.tensors import count_true
 
@@ -166,54 +165,6 @@ def _in_order(scores: Tensor, shown: Rectangle, ties: Ties) -> bool:
         upper, lower = items[:-1], items[1:]
         equal &= lower <= upper if ties == "item_descending" else lower >= upper
     return bool((follows | equal).all())
-
-
-def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
-    """`[B, K]`: the index that sorts each row by score descending; cells that are not valid go last."""
-    if scores.device.type != "cpu":
-        return _exact_index(scores, items, valid, ties)
-    index, tied = _quick_index(scores, valid)
-    if len(tied):
-        index[tied] = _exact_index(scores[tied], items[tied], None if valid is None else valid[tied], ties)
-    return index
-
-
-def _quick_index(scores: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The index by one vector sort of integers, and the rows in which it is left open by equal scores.
-
-    The bits of a float64, its lowest ones given up for the column, are ordered as the numbers are. Scores that differ
-    in these lowest bits alone count as equal here, and are looked at again by who asks.
-    """
-    width = scores.shape[1]
-    mask = (1 << width.bit_length()) - 1
-    columns = np.arange(width)
-    last = np.iinfo(np.int64).max - mask
-    # Adding 0 makes one zero of two.
-    bits = torch.add(scores.double(), 0.0).view(torch.int64).numpy()
-    if scores.numel() and float(scores.amin()) < 0:
-        bits ^= (bits >> 63) & np.iinfo(np.int64).max
-    bits |= mask
-    # Every bit turned over, so that the highest score comes first, and then the column in the lowest.
-    np.subtract(columns - 1, bits, out=bits)
-    if valid is not None:
-        np.copyto(bits, last + columns, where=~valid.numpy())
-    bits.sort(axis=1)
-    flat = bits.reshape(-1)
-    equal = np.flatnonzero((flat[1:] ^ flat[:-1]) <= mask)
-    equal = equal[((equal + 1) % max(width, 1) != 0) & (flat[equal + 1] < last)]
-    bits &= mask
-    return torch.from_numpy(bits), torch.from_numpy(distinct(equal // max(width, 1)))
-
-
-def _exact_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
-    if ties == "given":
-        index = torch.arange(scores.shape[1], device=scores.device).expand(scores.shape)
-    else:
-        index = torch.argsort(items, dim=1, descending=ties == "item_descending", stable=True)
-    index = index.gather(1, torch.argsort(scores.gather(1, index), dim=1, descending=True, stable=True))
-    if valid is not None:
-        index = index.gather(1, torch.argsort(~valid.gather(1, index), dim=1, stable=True))
-    return index
 
 
 def _squashed(scores: Tensor, valid: Tensor, order: Order) -> Tensor:

@@ -98,14 +98,18 @@ def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) ->
 
 def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
     """Rows of an Arrow table, reading only the columns that play a part."""
-    parts = columns_for(role, table.column_names, columns)
+    return _rows_of_parts(role, columns_for(role, table.column_names, columns), table)
+
+
+def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[str, pa.Array]) -> Rows:
+    """Rows of columns by name; `parts` says which name plays which part."""
     numbers = {
-        part: numbers_of(table[name], f"{role} column {name!r}")
+        part: numbers_of(of[name], f"{role} column {name!r}")
         for part, name in parts.items()
         if part not in ("user", "item")
     }
-    users = Ids.of(table[parts["user"]], f"user id in the {role}") if "user" in parts else None
-    items = Ids.of(table[parts["item"]], f"item id in the {role}")
+    users = Ids.of(of[parts["user"]], f"user id in the {role}") if "user" in parts else None
+    items = Ids.of(of[parts["item"]], f"item id in the {role}")
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
     return Rows(users, items, numbers, ranked)
 
@@ -113,9 +117,10 @@ def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None
 def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     """A column as float32 if it is that, else float64; refuses nulls, NaN and what is not a number."""
     kind = column.type
-    if pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+    whole = pa.types.is_boolean(kind) or pa.types.is_integer(kind)
+    if pa.types.is_decimal(kind):
         column = pc.cast(column, pa.float64(), safe=False)
-    elif not pa.types.is_floating(kind):
+    elif not whole and not pa.types.is_floating(kind):
         raise BadValueError(f"the {what} must hold numbers", f"type {kind}", "convert it with .astype('float64')")
     if column.null_count:
         raise BadValueError(
@@ -124,7 +129,9 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
             "drop or fill these rows; use -inf for an item that must not be shown",
         )
     numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
-    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float32)
+    if numbers.dtype in (np.float32, np.float64):
+        return numbers
+    return numbers.astype(np.float64 if whole else np.float32)
 
 
 def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
@@ -133,27 +140,39 @@ def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
 
 def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
     names = column_names(frame)
-    wanted = None if names is None else list(columns_for(role, names, columns).values())
-    if wanted is not None and hasattr(frame, "get_column"):
-        frame = frame.select(wanted)
-    return rows_of_table(as_table(frame, wanted), role, columns)
+    if names is None:
+        return rows_of_table(as_table(frame), role, columns)
+    parts = columns_for(role, names, columns)
+    if _is_pandas(frame):
+        return _rows_of_parts(role, parts, {name: _pandas_column(frame[name]) for name in parts.values()})
+    if hasattr(frame, "get_column"):
+        frame = frame.select(list(parts.values()))
+    return _rows_of_parts(role, parts, as_table(frame))
 
 
 def column_names(frame: Any) -> list[str] | None:
     """The names without converting anything; None where only a conversion can tell."""
-    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    if names is None and hasattr(frame, "schema"):
-        names = getattr(frame.schema, "names", None)
-    return None if names is None or not all(isinstance(n, str) for n in names) else list(names)
+    if _is_pandas(frame):
+        names = frame.columns.tolist()
+    else:
+        names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+        if names is None and hasattr(frame, "schema"):
+            names = getattr(frame.schema, "names", None)
+    return None if names is None or not all(isinstance(name, str) for name in names) else list(names)
 
 
-def as_table(frame: Any, columns: Sequence[str] | None = None) -> pa.Table:
-    """Any frame as an Arrow table; of a pandas frame only some columns, where that is asked for."""
+def as_table(frame: Any) -> pa.Table:
+    """Any frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
-    if hasattr(frame, "iloc"):
-        return pa.table({name: _pandas_column(frame[name]) for name in columns or frame.columns})
+    if _is_pandas(frame):
+        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
+
+
+def _is_pandas(frame: Any) -> bool:
+    """Asked first: a pandas frame searches its columns for every attribute that it does not have."""
+    return hasattr(type(frame), "iloc")
 
 
 def _pandas_column(series: Any) -> pa.Array:

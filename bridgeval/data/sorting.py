@@ -6,7 +6,7 @@ packed into one where both are wanted.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -32,6 +32,19 @@ def sorted_with_columns(items: Tensor, largest: int) -> tuple[Tensor, Tensor]:
     _pack(items, 0, bits, cells)
     in_order = _sorted_in_place(cells)
     return (in_order >> bits).to(items.dtype), (in_order & ((1 << bits) - 1)).long()
+
+
+def order_of_small(numbers: Tensor, largest: int) -> Tensor:
+    """`[n]` int64: the index that sorts numbers, of which none is above `largest`; equal ones keep their order.
+
+    On the CPU numpy sorts numbers of 16 bits by counting them, in a tenth of the time.
+
+    >>> order_of_small(torch.tensor([3, 1, 3, 2]), 3)
+    tensor([1, 3, 0, 2])
+    """
+    if numbers.device.type != "cpu" or largest > np.iinfo(np.int16).max:
+        return torch.argsort(numbers, stable=True)
+    return torch.from_numpy(np.argsort(numbers.numpy().astype(np.int16), kind="stable"))
 
 
 def count_repeats(in_order: Tensor, lengths: Tensor) -> int:
@@ -75,8 +88,8 @@ def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Ten
     first, second = flat[at], flat[at + 1]
     row, column, match = at // max(both, 1), first & mask, (second & mask) - width
     is_shared = (column < width) & (match >= 0) & ((first >> bits) < largest) & (at + 1 < (row + 1) * both)
-    key = ((row << 2 * bits) | (column << bits) | match)[is_shared]
-    key = _sorted_in_place(torch.as_tensor(key).to(_wide_enough(len(left) << 2 * bits))).long()
+    # Rows are in order already, of which a stable sort makes use.
+    key = _sorted_in_place(torch.as_tensor(((row << 2 * bits) | (column << bits) | match)[is_shared]), "stable")
     return key >> 2 * bits, (key >> bits) & mask, key & mask
 
 
@@ -100,9 +113,9 @@ def _nonzero(flags: Any) -> Any:
     return np.flatnonzero(flags) if isinstance(flags, np.ndarray) else torch.nonzero(flags).flatten()
 
 
-def _sorted_in_place(cells: Tensor) -> Tensor:
+def _sorted_in_place(cells: Tensor, kind: Literal["stable"] | None = None) -> Tensor:
     """Each row ascending, in the memory of the cells where that can be."""
     if cells.device.type != "cpu":
         return torch.sort(cells, dim=-1).values
-    cells.numpy().sort(axis=-1)
+    cells.numpy().sort(axis=-1, kind=kind)
     return cells

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownColumn
+from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.state import Moments, State
 from bridgeval.engine.summary import Result
@@ -131,13 +131,12 @@ class Joined(Block[Pairs]):
     def make(self, blocks: Blocks) -> Pairs:
         truth = blocks[Relevant(self.relevance)]
         rows, predicted, at = blocks.batch.shown.predictions(self.ranking, truth)
-        found = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
-        found.index_add_(0, rows, torch.ones_like(rows))
+        found = torch.bincount(rows, minlength=len(blocks))
         return Pairs(
             rows,
             predicted.double(),
             truth.gains[rows, at].double(),
-            truth.valid.sum(1) - found,
+            truth.counts - found,
             blocks.batch.shown.candidates(self.ranking) - found,
         )
 
@@ -180,11 +179,11 @@ class RowMetric(UserMetric):
     def update(self, blocks: Blocks) -> State:
         if not self._over_pairs:
             return super().update(blocks)
-        pairs = blocks[Joined(self.ranking, self.relevance)]
-        counted = blocks[Counted(self.users, self.ranking, self.relevance)]
-        values = self.rows(pairs.predicted, pairs.actual)[counted[pairs.rows]]
-        unpredicted, unasked = int(pairs.unpredicted[counted].sum()), int(pairs.unasked.sum())
-        return RowState(Moments.of(values.double().cpu().numpy()), unpredicted, unasked)
+        pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
+        values, unpredicted = self.rows(pairs.predicted, pairs.actual), pairs.unpredicted
+        if not isinstance(blocks.rows_of(counted), slice):
+            values, unpredicted = values[counted[pairs.rows]], unpredicted[counted]
+        return RowState(Moments.of(values.double().cpu().numpy()), int(unpredicted.sum()), int(pairs.unasked.sum()))
 
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:

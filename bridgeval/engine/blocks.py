@@ -7,7 +7,6 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -18,14 +17,14 @@ from torch import Tensor
 
 from bridgeval.data import ranking
 from bridgeval.data.batch import Batch
-from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids
+from bridgeval.data.context import Context
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
-from bridgeval.data.slates import Slates
 from bridgeval.data.standings import Standings
+from bridgeval.engine.lookup import Lookup
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
+_MISSING: Any = object()
 Users = Literal[
     "relevant", "shown", "both", "any", "truth", "history", "baseline", "given", "known", "listed", "judged"
 ]
@@ -36,56 +35,6 @@ class Block(Generic[T]):
 
     def make(self, blocks: Blocks) -> T:
         raise NotImplementedError(f"{type(self).__name__} must define make(blocks)")
-
-
-class Lookup:
-    """The context laid against the vocabulary of one Slates, on one device."""
-
-    def __init__(self, context: Context, slates: Slates, device: torch.device) -> None:
-        self.context = context
-        self._slates = slates
-        self._device = device
-        self._made: dict[Any, Any] = {}
-
-    def items(self, table: str) -> Tensor:
-        """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
-        return self.once(f"item {table}", lambda: self.aligned(self.context.items[table]))
-
-    def users(self, table: str) -> Tensor:
-        """`[U]` values by user."""
-        return self.once(
-            f"user {table}",
-            lambda: torch.from_numpy(self.context.users[table].aligned(self._slates.users)).to(self._device),
-        )
-
-    @property
-    def in_catalogue(self) -> Tensor:
-        """`[V + 1]`: which items of the vocabulary the catalogue has."""
-        return self.once("catalogue", self._in_catalogue)
-
-    def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What is derived from the context alone is made for the first batch and kept for the others."""
-        if key not in self._made:
-            self._made[key] = make()
-        made: T = self._made[key]
-        return made
-
-    def aligned(self, table: Table) -> Tensor:
-        """`[V + 1]` or `[V + 1, F]`: any table by item code."""
-        values = torch.from_numpy(table.aligned(self._slates.items))
-        none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
-        return torch.cat([values, none]).to(self._device)
-
-    @property
-    def catalogue(self) -> Ids:
-        """All items that could have been shown, sorted."""
-        if self.context.catalogue is None:
-            raise NeedError("the catalogue is not known", hint="give catalogue= or history=")
-        return self.context.catalogue
-
-    def _in_catalogue(self) -> Tensor:
-        found = self._slates.items.positions_in(self.catalogue) >= 0
-        return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)
 
 
 class Blocks:
@@ -108,9 +57,8 @@ class Blocks:
         self._rows: dict[int, tuple[Tensor, Any]] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
-        try:
-            made: T = self._made[block]
-        except KeyError:
+        made: T = self._made.get(block, _MISSING)
+        if made is _MISSING:
             made = self._made[block] = block.make(self)
         return made
 
@@ -123,10 +71,11 @@ class Blocks:
 
     def rows_of(self, counted: Tensor) -> Any:
         """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""
-        if id(counted) not in self._rows:
+        made = self._rows.get(id(counted))
+        if made is None:
             index = slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
-            self._rows[id(counted)] = (counted, index)
-        return self._rows[id(counted)][1]
+            made = self._rows[id(counted)] = (counted, index)
+        return made[1]
 
     @property
     def context(self) -> Context:
@@ -320,24 +269,24 @@ class Counted(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        if self.users in ("history", "baseline", "given", "known"):
-            return blocks.batch.user_column(f"in_{self.users}")
-        if self.users in ("listed", "judged"):
-            side = blocks.batch.shown if self.users == "listed" else blocks.batch.relevant
-            has_rows = side.lengths > 0
-            empty = f"in_{self.users}"
-            return has_rows | blocks.batch.user_column(empty) if blocks.batch.has_user_column(empty) else has_rows
-        everyone = torch.ones(len(blocks), dtype=torch.bool, device=blocks.device)
-        if self.users in ("relevant", "both"):
-            everyone &= blocks[RelevantCount(self.relevance)] > 0
-        if self.users in ("shown", "both"):
-            everyone &= blocks[ShownCount(self.ranking)] > 0
-        if self.users == "truth":
-            everyone &= blocks.batch.relevant.lengths > 0
-        if self.users == "any":
-            shown, relevant = blocks.batch.shown.lengths, blocks.batch.relevant.lengths
-            everyone &= (shown > 0) | (relevant > 0)
-        return everyone
+        batch = blocks.batch
+        match self.users:
+            case "relevant":
+                return blocks[RelevantCount(self.relevance)] > 0
+            case "shown":
+                return blocks[ShownCount(self.ranking)] > 0
+            case "both":
+                return (blocks[RelevantCount(self.relevance)] > 0) & (blocks[ShownCount(self.ranking)] > 0)
+            case "truth":
+                return batch.relevant.lengths > 0
+            case "any":
+                return (batch.shown.lengths > 0) | (batch.relevant.lengths > 0)
+            case "listed" | "judged":
+                has_rows = (batch.shown if self.users == "listed" else batch.relevant).lengths > 0
+                empty = f"in_{self.users}"
+                return has_rows | batch.user_column(empty) if batch.has_user_column(empty) else has_rows
+            case _:
+                return batch.user_column(f"in_{self.users}")
 
 
 def by_item(table: Tensor, items: Tensor) -> Tensor:

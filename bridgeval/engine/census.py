@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount
+from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
@@ -31,33 +35,45 @@ class Census(Metric):
 
     def update(self, blocks: Blocks) -> Sums:
         batch = blocks.batch
-        has_relevant = blocks[RelevantCount()] > 0
-        in_shown, in_relevant = batch.shown.lengths > 0, batch.relevant.lengths > 0
-        shown_count = blocks[ShownCount()]
-        counted = blocks[Counted()]
+        counted, shown, relevant = (_array(blocks[of]) for of in (Counted(), ShownCount(), RelevantCount()))
+        shown_rows, relevant_rows = _array(batch.shown.lengths), _array(batch.relevant.lengths)
+        in_shown, in_relevant = shown_rows > 0, relevant_rows > 0
         counts = {
             "users": in_shown | in_relevant,
             "counted": counted,
-            "shown nothing": counted & (shown_count == 0),
+            "shown nothing": counted & (shown == 0),
             "no relevance given": in_shown & ~in_relevant,
-            "no relevant item": in_relevant & ~has_relevant,
+            "no relevant item": in_relevant & (relevant == 0),
         }
         if self.depth:
-            counts["short lists"] = counted & (shown_count < self.depth)
-        sums = {name: int(flags.sum()) for name, flags in counts.items()}
+            counts["short lists"] = counted & (shown < self.depth)
+        sums = {name: int(np.count_nonzero(flags)) for name, flags in counts.items()}
         sums |= batch.shown.counts()
         sums |= {
-            "relevant rows": int(batch.relevant.lengths.sum()),
+            "relevant rows": int(relevant_rows.sum()),
             "repeated relevant rows": batch.relevant.repeated,
         }
         if blocks.context.catalogue is not None:
-            known = blocks.lookup.in_catalogue
-            shown, relevant = blocks[Ranked()], batch.relevant
-            unknown = ~known[shown.items.long()] & shown.valid
-            sums["shown items not in the catalogue"] = int(unknown.sum())
-            unknown = ~known[relevant.items.long()] & relevant.valid
-            sums["relevant items not in the catalogue"] = int(unknown.sum())
+            sums["shown items not in the catalogue"] = _unknown(blocks, blocks[Ranked()].items)
+            sums["relevant items not in the catalogue"] = _unknown(blocks, batch.relevant.items)
         return Sums(sums)
 
     def compute(self, state: Any) -> Result:
         return Result(None, notes=dict(state.values))
+
+
+def _array(tensor: Tensor) -> npt.NDArray[Any]:
+    return tensor.cpu().numpy()
+
+
+def _unknown(blocks: Blocks, items: Tensor) -> int:
+    """How many cells hold an item that the catalogue lacks; none is looked at where it has the whole vocabulary."""
+    unknown = blocks.lookup.once("not in the catalogue", lambda: _not_known(blocks.lookup.in_catalogue))
+    return 0 if unknown is None else int(by_item(unknown, items).sum())
+
+
+def _not_known(in_catalogue: Tensor) -> Tensor | None:
+    """`[V + 1]`: items of the vocabulary that the catalogue lacks; None where there is none."""
+    unknown = ~in_catalogue
+    unknown[-1] = False
+    return unknown if bool(unknown.any()) else None

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.sorting import order_of_small
 from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
 
 Repeated = Literal["once", "each"]
@@ -17,7 +18,7 @@ Repeated = Literal["once", "each"]
 
 @dataclass(frozen=True)
 class HitList:
-    """The hits of each user from left to right; H is the most that one user of the batch has, n all there are.
+    """The hits of each user from left to right, n in all.
 
     Attributes:
         rows: `[n]` int64: whose each hit is, ascending.
@@ -38,45 +39,66 @@ class HitList:
         """`[B]` int64: hits in the first k places."""
         k = min(k, self.depth)
         if k not in self._counts:
-            rows = self.rows if k == self.depth else self.rows[self.place_of <= k]
+            rows = self.rows if k == self.depth else self._by_place.rows[: self._by_place.ends[k]]
             self._counts[k] = torch.bincount(rows, minlength=self.size)
         return self._counts[k]
+
+    def between(self, start: int, stop: int) -> Tensor:
+        """Which hits are in the places behind the first `start`, up to the first `stop`: int64."""
+        ends = self._by_place.ends
+        return self._by_place.order[ends[min(start, self.depth)] : ends[min(stop, self.depth)]]
 
     @cached_property
     def first(self) -> Tensor:
         """`[B]` int64: the place of each user's first hit; one past the depth where there is none."""
-        starts, _ = self._runs
         first = torch.full((self.size,), self.depth + 1, device=self.rows.device)
-        has_hit = self.count(self.depth) > 0
-        return first.masked_scatter_(has_hit, self.place_of[starts[has_hit]])
+        return first.scatter_reduce_(0, self.rows, self.place_of, "amin")
 
     @cached_property
     def first_reciprocal(self) -> Tensor:
         """`[B]` float64: 1 / `first`."""
         return self.first.double().reciprocal_()
 
-    @property
+    @cached_property
     def ordinal(self) -> Tensor:
         """`[n]` int64: 1 for a user's first hit, 2 for the second, ..."""
-        return self._runs[1]
-
-    def running(self, values: Tensor) -> Tensor:
-        """`[B, H + 1]`: what the first 0, 1, 2, ... hits come to, of values `[n]` of each; for `up_to`."""
-        counts = self.count(self.depth)
-        most = int(counts.max()) if len(counts) else 0
-        cells = values.new_zeros((self.size, most + 1))
-        return cells.index_put_((self.rows, self.ordinal), values).cumsum_(1)
-
-    def up_to(self, k: int, running: Tensor) -> Tensor:
-        """`[B]`: what `running` has come to within the first k places."""
-        return running.gather(1, self.count(k)[:, None]).squeeze(1)
-
-    @cached_property
-    def _runs(self) -> tuple[Tensor, Tensor]:
-        """`[B]`: how many hits come before each user's first; `[n]`: the ordinal of each hit."""
         counts = self.count(self.depth)
         before = counts.cumsum(0) - counts
-        return before, torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
+        return torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before.index_select(0, self.rows)
+
+    def of_relevant(self, cells: Tensor) -> Tensor:
+        """`[n]`: what cells `[B, R]` of the relevant lists hold for each hit."""
+        return cells.reshape(-1).index_select(0, self.rows * cells.shape[1] + self.column_of)
+
+    def by_place(self, values: Tensor) -> Tensor:
+        """`[n]`: values of each hit in the order of their places; for `up_to`."""
+        return values.index_select(0, self._by_place.order)
+
+    def up_to(self, k: int, by_place: Tensor) -> Tensor:
+        """`[B]` float64: what the values of the hits in the first k places come to."""
+        end = self._by_place.ends[min(k, self.depth)]
+        return torch.bincount(self._by_place.rows[:end], by_place[:end], minlength=self.size).double()
+
+    @cached_property
+    def _by_place(self) -> HitOrder:
+        order = order_of_small(self.place_of, self.depth)
+        ends = torch.bincount(self.place_of, minlength=self.depth + 1).cumsum(0).tolist()
+        return HitOrder(order, self.rows.index_select(0, order), ends)
+
+
+@dataclass(frozen=True)
+class HitOrder:
+    """Hits in the order of their places: those within a cutoff come first.
+
+    Attributes:
+        order: `[n]` int64: which hit stands where.
+        rows: `[n]` int64: whose it is.
+        ends: how many there are in the first 0, 1, 2, ... places.
+    """
+
+    order: Tensor
+    rows: Tensor
+    ends: list[int]
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,13 @@ from functools import cache, cached_property, singledispatch
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
-from bridgeval.engine.state import State, Tally
+from bridgeval.engine.state import Moments, State, Tally
 from bridgeval.engine.summary import Lone, Over, Result
 from bridgeval.errors import BadParameterError
 
@@ -62,6 +61,24 @@ class Metric:
                     hint=f"choose one of {', '.join(map(repr, choices))}",
                 )
 
+    def __init_subclass__(cls) -> None:
+        """Gives a subclass the hash below, which `dataclass` then leaves alone, unless it has its own."""
+        super().__init_subclass__()
+        if "__hash__" not in vars(cls):
+            cls.__hash__ = Metric.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        """Taken once: a metric is looked up several times in every batch."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *(getattr(self, f.name) for f in fields(self) if f.compare)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters alone: a hash holds only in the process that took it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def needs(self) -> Needs:
         """What it reads; checked before any data is."""
         return Needs()
@@ -101,6 +118,10 @@ class Metric:
         return f"({', '.join(given)})" if given else ""
 
 
+# Equal policies are one object, and blocks that hold them are told apart at a glance.
+_ranking, _relevance = cache(Ranking), cache(Relevance)
+
+
 @dataclass(frozen=True)
 class PolicyMetric(Metric):
     """A metric of lists and truth. Whose they are, how lists are ranked and what is relevant are parameters.
@@ -124,11 +145,11 @@ class PolicyMetric(Metric):
 
     @cached_property
     def ranking(self) -> Ranking:
-        return Ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
+        return _ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
 
     @cached_property
     def relevance(self) -> Relevance:
-        return Relevance(self.above, self.truth_duplicates)
+        return _relevance(self.above, self.truth_duplicates)
 
     @property
     def policies(self) -> dict[str, Any]:
@@ -146,7 +167,11 @@ class PolicyMetric(Metric):
 
     def counted(self, blocks: Blocks) -> Tensor:
         """`[B]` bool: who counts."""
-        return blocks[Counted(self.users, self.ranking, self.relevance)]
+        return blocks[self._population]
+
+    @cached_property
+    def _population(self) -> Counted:
+        return Counted(self.users, self.ranking, self.relevance)
 
 
 @dataclass(frozen=True)
@@ -203,10 +228,10 @@ class UserMetric(PolicyMetric):
     def update(self, blocks: Blocks) -> State:
         counted = blocks.rows_of(self.counted(blocks))
         values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
-        users = blocks.batch.slates.users
-        if self.over not in ("mean", "half_width"):
-            users = users.slice(blocks.batch.start, blocks.batch.stop).take(np.arange(len(blocks))[counted])
-        return summary.state_of(self.over, users, values)
+        if self.over in summary.OF_MOMENTS:
+            return Moments.of(values)
+        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
+        return summary.state_of(self.over, users.take(np.arange(len(blocks))[counted]), values)
 
     def compute(self, state: Any) -> Result:
         return summary.result_of(self.over, state, self.confidence, self.lone)
@@ -240,7 +265,7 @@ class UserValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        return self.metric.values(blocks).to(torch.float64)
+        return self.metric.values(blocks).double()
 
 
 def check_cutoff(name: str, k: object) -> None:

@@ -13,9 +13,11 @@ import torch
 
 from bridgeval.data.batch import Batch, batches
 from bridgeval.data.context import Context
+from bridgeval.data.memory import keep_freed_memory
 from bridgeval.data.needs import Needs
 from bridgeval.data.slates import Slates
-from bridgeval.engine.blocks import Blocks, Lookup
+from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
@@ -37,7 +39,7 @@ class Plan:
 
     @cached_property
     def needs(self) -> Needs:
-        return reduce(or_, (_needs(metric) for metric in self.metrics), Needs())
+        return _needs(self.metrics)
 
     def check(self, offered: Collection[str]) -> None:
         """Raises NeedError, naming the metric, when one needs what was not given."""
@@ -59,9 +61,9 @@ class Plan:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
 
 
-@lru_cache(maxsize=4096)
-def _needs(metric: Metric) -> Needs:
-    return metric.needs()
+@lru_cache(maxsize=1024)
+def _needs(metrics: tuple[Metric, ...]) -> Needs:
+    return reduce(or_, (metric.needs() for metric in metrics), Needs())
 
 
 def _updated(metric: Metric, blocks: Blocks) -> State:
@@ -116,7 +118,7 @@ def fold(
     Args:
         states: of chunks that were folded before; None at the beginning.
     """
-    states = plan.start() if states is None else states
+    keep_freed_memory()
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
     workers = worker_count(how.device)
     for slates in chunks:
@@ -126,10 +128,10 @@ def fold(
             return plan.update(Blocks(batch, lookup, depth, plan.needs.cutoff)), len(batch)
 
         for partial, users in in_order(answer, batches(slates, how.device, how.batch_size, workers), workers):
-            states = plan.merge(states, partial)
+            states = partial if states is None else plan.merge(states, partial)
             if how.progress is not None:
                 how.progress(users)
-    return states
+    return plan.start() if states is None else states
 
 
 def merge_all(plan: Plan, parts: Sequence[Any]) -> States:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Protocol
 
 from bridgeval.data.context import Context
@@ -42,6 +43,11 @@ class Sources:
 
     members: Mapping[Any, Source]
     together: Callable[[Mapping[Any, Any]], Any]
+
+    @staticmethod
+    def of(loaded: Source | Sources) -> Sources:
+        """What a loader returned as several sources; one alone has the result of all."""
+        return loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,11 @@ class DeferredSource:
 
 def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
+    offers = offers_of(recommendations, **given)
+    return DeferredSource(offers, lambda: held(recommendations, relevance, given, offers))
 
-    def opened() -> LocalSource:
-        inputs = Inputs.of(recommendations, relevance, **given)
-        return LocalSource(inputs.slates, inputs.context, inputs.offers)
 
-    return DeferredSource(offers_of(recommendations, **given), opened)
+def held(recommendations: Any, relevance: Any, given: Mapping[str, Any], offers: frozenset[str]) -> LocalSource:
+    """The source behind `source_of`: all that was given, read and held in memory."""
+    inputs = Inputs.of(recommendations, relevance, **given)
+    return LocalSource(inputs.slates, inputs.context, offers)

@@ -47,17 +47,19 @@ class Moments:
 
     @staticmethod
     def of(values: Floats) -> Moments:
-        total, lost = float(values.sum()), 0
+        total, lost = float(np.add.reduce(values)), 0
         if math.isnan(total):
             undefined = np.isnan(values)
             lost = int(undefined.sum())
             values = values[~undefined]
-            total = float(values.sum())
+            total = float(np.add.reduce(values))
         if not len(values):
             return Moments(undefined=lost)
         mean = total / len(values)
-        squares = float(np.square(values - mean).sum()) if math.isfinite(mean) else math.nan
-        return Moments(len(values), mean, squares, lost)
+        if not math.isfinite(mean):
+            return Moments(len(values), mean, math.nan, lost)
+        gaps = values - mean
+        return Moments(len(values), mean, float(np.add.reduce(np.square(gaps, out=gaps))), lost)
 
     def merge(self, other: Moments) -> Moments:
         undefined = self.undefined + other.undefined

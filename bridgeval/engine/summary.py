@@ -12,6 +12,8 @@ from bridgeval.engine.state import Collected, Floats, Moments, UserTable
 
 Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 Lone = Literal["undefined", "zero"]
+# Summaries that need no single user's value.
+OF_MOMENTS = ("mean", "half_width")
 
 
 @dataclass(frozen=True)
@@ -55,25 +57,25 @@ def half_width(deviation: float, count: int, confidence: float) -> float:
 
 
 def start(over: Over) -> Moments | Collected:
-    return Moments() if over in ("mean", "half_width") else Collected()
+    return Moments() if over in OF_MOMENTS else Collected()
 
 
 def state_of(over: Over, users: Ids, values: Floats) -> Moments | Collected:
     """The state of one batch."""
-    if over in ("mean", "half_width"):
+    if over in OF_MOMENTS:
         return Moments.of(values)
     return Collected(((users, values),)) if len(values) else Collected()
 
 
 def result_of(over: Over, state: Any, confidence: float = 0.95, lone: Lone = "undefined") -> Result:
     """The result of all; `lone` is the half width of a single value, which has no spread."""
-    if over in ("mean", "half_width"):
-        mean = state.mean if state.count else math.nan
-        spread = half_width(state.deviation, state.count, confidence) if state.count else math.nan
-        if lone == "zero" and state.count == 1:
-            spread = 0.0
-        value = mean if over == "mean" else spread
-        deviation = state.deviation if over == "mean" else None
+    if over in OF_MOMENTS:
+        value = state.mean if state.count else math.nan
+        deviation = state.deviation
+        if over == "half_width":
+            alone = lone == "zero" and state.count == 1
+            value = 0.0 if alone else half_width(deviation, state.count, confidence)
+            deviation = None
         return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)
     table = state.table()
     result = Result(None, users=table.defined, undefined=table.undefined)

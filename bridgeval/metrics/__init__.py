@@ -29,17 +29,17 @@ from bridgeval.metrics.counterfactual import (
     NCISPrecision,
     NCISRecall,
 )
-from bridgeval.metrics.coverage import ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
+from bridgeval.metrics.coverage import Coverage, ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
 from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
 from bridgeval.metrics.discovery import (
     CategoricalDiversity,
-    Coverage,
     Novelty,
     Surprisal,
     Unexpectedness,
 )
+from bridgeval.metrics.disparity import BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
 from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
-from bridgeval.metrics.fairness import REO, RSP, BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
+from bridgeval.metrics.fairness import REO, RSP
 from bridgeval.metrics.listauc import RocAuc
 from bridgeval.metrics.multiobjective import EucDistance, Hypervolume
 from bridgeval.metrics.novelty import EFD, EPC

@@ -48,7 +48,7 @@ class Precision(TopKMetric):
         if self.divide_by == "k":
             return hits / self.k
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
-        return hits / blocks[block].clamp(max=self.k).clamp(min=1)
+        return hits / blocks[block].clamp(min=1, max=self.k)
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ class Recall(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)].double()
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
-        if self.divide_by == "reachable":
-            relevant = relevant.clamp(max=self.k)
-        return hits / relevant.clamp(min=1)
+        return hits / relevant.clamp(min=1, max=self.k if self.divide_by == "reachable" else None)
 
 
 @dataclass(frozen=True)
@@ -141,16 +139,16 @@ class MAP(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         total = hits.up_to(self.k, blocks[PrecisionSums(self.ranking, self.relevance)])
-        relevant = blocks[RelevantCount(self.relevance)]
         if self.divide_by == "k":
             return total / self.k
         if self.divide_by == "hits":
-            relevant = blocks[HitCount(self.k, self.ranking, self.relevance)]
-        elif self.divide_by == "reachable":
-            relevant = relevant.clamp(max=self.k)
-        elif self.divide_by == "listed":
-            relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)]).clamp(max=self.k)
-        return total / relevant.clamp(min=1)
+            return total / blocks[HitCount(self.k, self.ranking, self.relevance)].clamp(min=1)
+        relevant = blocks[RelevantCount(self.relevance)]
+        if self.divide_by == "relevant":
+            return total / relevant.clamp(min=1)
+        if self.divide_by == "listed":
+            relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)])
+        return total / relevant.clamp(min=1, max=self.k)
 
 
 @dataclass(frozen=True)
@@ -210,12 +208,11 @@ class nDCG(TopKMetric):
         if self.ideal == "k":
             return float(discounts(self.discount, self.k, blocks.device).sum())
         best = blocks[IdealGains(self.gain, self.discount, self.relevance)]
-        top = at_cutoff(best, self.k)
-        if self.ideal == "listed" and best.shape[1]:
-            listed = blocks[ShownCount(self.ranking)].clamp(max=min(self.k, best.shape[1]))
-            top = best.gather(1, (listed - 1).clamp(min=0)[:, None]).squeeze(1).masked_fill(listed == 0, 0)
-        # A user without relevant items has found nothing either: 0 / 1.
-        return top.masked_fill(top == 0, 1)
+        if self.ideal == "listed":
+            # A user who was shown nothing has found nothing either, whatever that is divided by.
+            listed = blocks[ShownCount(self.ranking)].clamp(min=1, max=min(self.k, best.shape[1]))
+            return best.gather(1, (listed - 1)[:, None]).squeeze(1)
+        return at_cutoff(best, self.k)
 
 
 @dataclass(frozen=True)
@@ -297,11 +294,11 @@ class DistinctRelevantCount(Block[Tensor]):
 
 @dataclass(frozen=True)
 class PrecisionSums(Block[Tensor]):
-    """Precision at each hit, summed over the first 0, 1, 2, ... hits: `[B, H + 1]` float64."""
+    """Precision at each hit, by place: `[n]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.running(hits.ordinal.double() / hits.place_of)
+        return hits.by_place(hits.ordinal.double() / hits.place_of)

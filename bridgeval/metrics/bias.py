@@ -1,9 +1,4 @@
-"""Popularity bias: do the lists favour what is popular already?
-
-Items are split into a head and a tail by their popularity in the history: sorted by popularity, equal ones by id, the
-head is the shortest prefix that holds more than `pop_ratio` of all interactions; the tail is the rest, with items that
-nobody has. The split is the same on every run and machine, which WarpRec's is not where the cut falls among equals.
-"""
+"""Popularity bias: do the lists favour what is popular already? Head and tail are told apart in `popularity.py`."""
 
 from __future__ import annotations
 
@@ -11,92 +6,27 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from bridgeval.data.context import Context, Table
 from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownCount, Users, at_cutoff, by_item
+from bridgeval.engine.blocks import Blocks, ShownCount, Users, at_cutoff
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
+from bridgeval.metrics.grouped import history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.groups import Undefined, compared
-from bridgeval.metrics.totals import (
-    Codes,
-    HistoryGroups,
-    RelevantGroups,
-    cells_of,
-    hit_counts,
-    population,
-    shown_counts,
-    spread,
-)
+from bridgeval.metrics.popularity import KnownCounts, PopularityGroups, PopularitySums, TailCounts, Unknown, head_of
+from bridgeval.metrics.totals import population, spread
 
-HEAD, TAIL = 1, 2
 POPULARITY = Needs(context=frozenset({"item popularity"}))
 CATALOGUE = Needs(context=frozenset({"catalogue"}))
-Unknown = Literal["tail", "neither"]
-
-
-@dataclass(frozen=True)
-class PopularityGroups(Block[Codes]):
-    """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks.
-
-    Attributes:
-        pop_ratio: the share of all interactions that the head exceeds.
-        unknown: an item that the catalogue lacks is in the "tail", or in "neither".
-    """
-
-    pop_ratio: float
-    unknown: Unknown = "neither"
-
-    def make(self, blocks: Blocks) -> Codes:
-        return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
-
-    def _codes(self, blocks: Blocks) -> Tensor:
-        codes = torch.where(blocks.lookup.aligned(head_of(blocks.context, self.pop_ratio)), HEAD, TAIL)
-        if self.unknown == "neither":
-            codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
-        codes[-1] = 0
-        return codes
-
-
-def head_of(context: Context, pop_ratio: float) -> Table:
-    """Whether each item of the history is in the head.
-
-    >>> from bridgeval.data.ids import Ids
-    >>> popularity = Table(Ids.of(["a", "b", "c"]), np.array([2.0, 5.0, 2.0]))
-    >>> head_of(Context(items={"popularity": popularity}), 0.7).values  # b has 5 of 9, a and b have 7
-    array([ True,  True, False])
-    """
-    popularity = context.items["popularity"]
-    order = np.argsort(-popularity.values, kind="stable")
-    so_far = np.cumsum(popularity.values[order])
-    # 0.57 * 100 is 56.99999999999999: rounding keeps a whole share whole.
-    limit = round(pop_ratio * float(popularity.values.sum()), 9)
-    head = np.zeros(len(order), dtype=bool)
-    head[order[: int(np.searchsorted(so_far, limit, side="right")) + 1]] = True
-    return Table(popularity.ids, head)
 
 
 def check_ratio(name: str, pop_ratio: float) -> None:
     """Raises unless it is a share of the interactions."""
     if not 0 < pop_ratio <= 1:
         raise BadParameterError(f"{name} needs a pop_ratio above 0, at most 1", f"{pop_ratio}", "0.8 is usual")
-
-
-@dataclass(frozen=True)
-class TailCounts(Block[Tensor]):
-    """How many of the first 1, 2, ... places hold an item of the tail: `[B, C]` int32."""
-
-    groups: PopularityGroups
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
-        return (by_item(blocks[self.groups].codes, items) == TAIL).cumsum(1, dtype=torch.int32)
 
 
 @dataclass(frozen=True)
@@ -185,25 +115,10 @@ class ARP(TopKMetric):
         return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        total, count = blocks[PopularitySums(self.floor, self.unknown, self.ranking)]
-        return at_cutoff(total, self.k) / at_cutoff(count, self.k)
-
-
-@dataclass(frozen=True)
-class PopularitySums(Block[tuple[Tensor, Tensor]]):
-    """Popularity added up over the first 1, 2, ... places, and over how many items: `[B, C]` float64 each."""
-
-    floor: float
-    unknown: Literal["rare", "left_out"]
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
-        shown = blocks[Ranked(self.ranking)]
-        items, used = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
-        popularity = by_item(blocks.lookup.items("popularity"), items).clamp(min=self.floor)
-        if self.unknown == "left_out":
-            used = used & by_item(blocks.lookup.in_catalogue, items)
-        return popularity.masked_fill(~used, 0).cumsum(1), used.cumsum(1).double()
+        total = at_cutoff(blocks[PopularitySums(self.floor, self.unknown, self.ranking)], self.k)
+        if self.unknown == "rare":
+            return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        return total / at_cutoff(blocks[KnownCounts(self.ranking)], self.k)
 
 
 @dataclass(frozen=True)
@@ -262,7 +177,7 @@ class PopREO(HeadAndTail):
 
     def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
         found = hit_counts if self.count == "hits" else shown_counts
-        return found(blocks, self, groups), blocks[RelevantGroups(groups, cells_of(self))]
+        return found(blocks, self, groups), relevant_counts(blocks, self, groups)
 
 
 @dataclass(frozen=True)
@@ -296,7 +211,7 @@ class PopRSP(HeadAndTail):
     def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
         there = population(blocks, self) * self._sizes(blocks)
         if self.candidates == "unseen":
-            there = there - blocks[HistoryGroups(groups, cells_of(self))]
+            there = there - history_counts(blocks, self, groups)
         return shown_counts(blocks, self, groups), there
 
     def _sizes(self, blocks: Blocks) -> Floats:

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.standings import rows_count
-from bridgeval.engine.blocks import Block, Blocks, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
-from bridgeval.engine.state import Sums, Tally
+from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.errors import NeedError
-from bridgeval.metrics.totals import Among, among_needs, item_counts, population
+from bridgeval.errors import BadParameterError, NeedError
+from bridgeval.metrics.totals import Among, among_needs, cell_counts, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -127,3 +127,74 @@ class NumRetrieved(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         return blocks[ShownCount(self.ranking)].clamp(max=self.k).to(torch.float64)
+
+
+@dataclass(frozen=True)
+class Coverage(TopKMetric):
+    """The share of the catalogue that is shown to anybody in the first k places.
+
+    Catalogue coverage as in Ge, Delgado-Battenfeld and Jannach 2010, "Beyond accuracy". One value for all users.
+
+    Attributes:
+        known: the items that could be shown: the "catalogue", or those of the "history".
+        shown: count only "known" items among those shown, or "all", which may exceed 1.
+
+    >>> import bridgeval
+    >>> lists = {1: ["a", "b"], 2: ["a", "x"]}
+    >>> bridgeval.evaluate(lists, {1: ["b"]}, "Coverage@1,2", catalogue=["a", "b", "c", "d"]).values
+    {'Coverage@1': 0.25, 'Coverage@2': 0.5}
+    """
+
+    name = "Coverage"
+    family = "coverage"
+
+    users: Users = field(default="shown", kw_only=True)
+    known: Literal["catalogue", "history"] = field(default="catalogue", kw_only=True)
+    shown: Literal["known", "all"] = field(default="known", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.over != "mean":
+            raise BadParameterError("Coverage has one value for all users", f"over={self.over!r}", "leave over out")
+
+    def needs(self) -> Needs:
+        known = "catalogue" if self.known == "catalogue" else "item popularity"
+        return super().needs() | Needs(context=frozenset({known}))
+
+    def start(self) -> CoverageState:
+        return CoverageState()
+
+    def update(self, blocks: Blocks) -> CoverageState:
+        counts = cell_counts(blocks, self)
+        if self.shown == "known":
+            counts = counts * self._is_known(blocks)[:-1].cpu().numpy()
+        return CoverageState(ItemSums(blocks.batch.slates.items, counts), self._size(blocks))
+
+    def compute(self, state: Any) -> Result:
+        found = int((state.shown.values > 0).sum())
+        value = found / state.size if state.size else float("nan")
+        return Result(value, notes={"items shown": found, "items known": state.size})
+
+    def per_user(self) -> None:  # type: ignore[override]
+        return None
+
+    def _is_known(self, blocks: Blocks) -> Tensor:
+        if self.known == "catalogue":
+            return blocks.lookup.in_catalogue
+        return blocks.lookup.items("popularity") > 0
+
+    def _size(self, blocks: Blocks) -> int:
+        if self.known == "history":
+            return len(blocks.context.items["popularity"].ids)
+        return len(blocks.context.catalogue or ())
+
+
+@dataclass(frozen=True)
+class CoverageState:
+    """How often each item was shown, and how many are known; the same number everywhere."""
+
+    shown: ItemSums = field(default_factory=ItemSums)
+    size: int = 0
+
+    def merge(self, other: CoverageState) -> CoverageState:
+        return CoverageState(self.shown.merge(other.shown), max(self.size, other.size))

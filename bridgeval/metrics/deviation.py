@@ -8,33 +8,24 @@ with fewer than two groups that have an average. The averages are the parts of t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    Hits,
-    Ranked,
-    ShownColumn,
-    ShownCount,
-    UserGroups,
-    Users,
-    at_cutoff,
-)
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, UserGroups, Users, at_cutoff
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
-from bridgeval.metrics.gains import Gain, GradedHits, discounts
+from bridgeval.metrics.gains import Gain
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
+from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import CellCounts, cells_of, mean_gap, population
+from bridgeval.metrics.totals import cell_counts, listed_by, mean_gap, population, who
 
 
 @dataclass(frozen=True)
@@ -104,12 +95,8 @@ class ItemMADRanking(ItemDeviation):
     discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
 
     def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
-        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        used = (graded.hits.place_of <= self.k) & self.counted(blocks)[graded.hits.rows]
-        gains = graded.gains
-        if self.discount == "log2":
-            gains = gains * discounts("log2", blocks.batch.shown.width, blocks.device)[graded.hits.place_of - 1]
-        return sums_by_item(blocks, graded.items, gains, used), blocks[CellCounts(self.k, cells_of(self))]
+        gains = blocks[GainSums(self.gain, self.discount, self.ranking, self.relevance, who(blocks, self))]
+        return gains.up_to(self.k), cell_counts(blocks, self)
 
 
 @dataclass(frozen=True)
@@ -135,21 +122,10 @@ class ItemMADRating(ItemDeviation):
         return super().needs() | Needs(pairs=frozenset({"score"}))
 
     def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
-        scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double()
-        cells, counts = blocks[cells_of(self)], blocks[CellCounts(self.k, cells_of(self))]
-        items, used = cells.items[:, : self.k], cells.used[:, : self.k]
-        if self.count == "hits":
-            used = used & blocks[Hits(self.ranking, self.relevance)][:, : self.k]
-            counts = sums_by_item(blocks, items, used.double(), used)
-        return sums_by_item(blocks, items, scores, used), counts
-
-
-def sums_by_item(blocks: Blocks, items: Tensor, numbers: Tensor, used: Tensor) -> Floats:
-    """`[V]` float64: the numbers of used cells, `[B, K]` or `[n]`, added up by item."""
-    pad = blocks.batch.shown.pad
-    codes = items.masked_fill(~used, pad).reshape(-1)
-    sums = torch.bincount(codes, weights=numbers.masked_fill(~used, 0).reshape(-1), minlength=pad + 1)
-    return sums[:pad].cpu().numpy()
+        if self.count == "shown":
+            return blocks[CellScores(listed_by(blocks, self))].up_to(self.k), cell_counts(blocks, self)
+        scores, counts = blocks[HitScores(self.ranking, self.relevance, who(blocks, self))]
+        return scores.up_to(self.k), counts.up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -171,14 +147,14 @@ class UserDeviation(TotalMetric):
         raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
 
     def update(self, blocks: Blocks) -> Tally:
-        values = self.user_values(blocks)
-        defined = self.counted(blocks) & ~values.isnan()
-        groups, labels = blocks[UserGroups()][defined], blocks.context.users["groups"].labels
-        size = len(labels) + 1
-        total = torch.bincount(groups, weights=values[defined], minlength=size)
-        count = torch.bincount(groups, minlength=size)
-        sums = {"users": int(defined.sum()), "found": total.cpu().numpy(), "there": count.cpu().numpy()}
-        return Tally(Sums(sums), facts={"labels": labels})
+        rows, labels = blocks.rows_of(self.counted(blocks)), blocks.context.users["groups"].labels
+        values, groups = (numbers.cpu().numpy()[rows] for numbers in (self.user_values(blocks), blocks[UserGroups()]))
+        defined = ~np.isnan(values)
+        if not defined.all():
+            values, groups = values[defined], groups[defined]
+        total = np.bincount(groups, weights=values, minlength=len(labels) + 1)
+        count = np.bincount(groups, minlength=len(labels) + 1)
+        return Tally(Sums({"users": len(values), "found": total, "there": count}), facts={"labels": labels})
 
     def compute(self, state: Any) -> Result:
         return compared(state, mean_gap, self.undefined, self.unassigned)
@@ -216,7 +192,7 @@ class UserMADRanking(UserDeviation):
     def user_values(self, blocks: Blocks) -> Tensor:
         return blocks[PartValues(self._metric)]
 
-    @property
+    @cached_property
     def _metric(self) -> UserMetric:
         return self.metric or nDCG(self.k, gain=self.gain, **self.policies)
 
@@ -251,4 +227,6 @@ class ScoreSums(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         scores = blocks[ShownColumn("score", self.ranking)][:, : blocks.cutoff].double()
-        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0).cumsum(1)
+        if bool((blocks[ShownCount(self.ranking)] < scores.shape[1]).any()):
+            scores = scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
+        return scores.cumsum(1)

@@ -7,7 +7,8 @@ n = min(k, items shown). B users, D depth of the ranked lists, V items of the vo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from itertools import accumulate
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -17,10 +18,8 @@ from bridgeval.data.ranking import Ranking, repeats
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users, at_cutoff, by_item
 from bridgeval.engine.hits import Repeated
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.engine.state import ItemSums
-from bridgeval.engine.summary import Result
-from bridgeval.errors import BadParameterError
-from bridgeval.metrics.labels import NO_LABEL, ItemLabels
+from bridgeval.metrics.labels import LabelBits, label_count
+from bridgeval.metrics.totals import FirstItems, ListedItems
 
 
 @dataclass(frozen=True)
@@ -171,82 +170,11 @@ class CategoricalDiversity(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        different = at_cutoff(blocks[CategoryCounts(self.of, self.ranking)], self.k).double()
-        return different / _places(blocks, self.ranking, self.k, self.divide_by)
-
-
-@dataclass(frozen=True)
-class Coverage(TopKMetric):
-    """The share of the catalogue that is shown to anybody in the first k places.
-
-    Catalogue coverage as in Ge, Delgado-Battenfeld and Jannach 2010, "Beyond accuracy". One value for all users.
-
-    Attributes:
-        known: the items that could be shown: the "catalogue", or those of the "history".
-        shown: count only "known" items among those shown, or "all", which may exceed 1.
-
-    >>> import bridgeval
-    >>> lists = {1: ["a", "b"], 2: ["a", "x"]}
-    >>> bridgeval.evaluate(lists, {1: ["b"]}, "Coverage@1,2", catalogue=["a", "b", "c", "d"]).values
-    {'Coverage@1': 0.25, 'Coverage@2': 0.5}
-    """
-
-    name = "Coverage"
-    family = "coverage"
-
-    users: Users = field(default="shown", kw_only=True)
-    known: Literal["catalogue", "history"] = field(default="catalogue", kw_only=True)
-    shown: Literal["known", "all"] = field(default="known", kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.over != "mean":
-            raise BadParameterError("Coverage has one value for all users", f"over={self.over!r}", "leave over out")
-
-    def needs(self) -> Needs:
-        known = "catalogue" if self.known == "catalogue" else "item popularity"
-        return super().needs() | Needs(context=frozenset({known}))
-
-    def start(self) -> CoverageState:
-        return CoverageState()
-
-    def update(self, blocks: Blocks) -> CoverageState:
-        places = blocks[Ranked(self.ranking)].items[self.counted(blocks), : self.k]
-        is_shown = torch.zeros(blocks.batch.shown.pad + 1, dtype=torch.bool, device=blocks.device)
-        is_shown[places.flatten().long()] = True
-        if self.shown == "known":
-            is_shown &= self._is_known(blocks)
-        counts = is_shown[:-1].double().cpu().numpy()
-        return CoverageState(ItemSums(blocks.batch.slates.items, counts), self._size(blocks))
-
-    def compute(self, state: Any) -> Result:
-        found = int((state.shown.values > 0).sum())
-        value = found / state.size if state.size else float("nan")
-        return Result(value, notes={"items shown": found, "items known": state.size})
-
-    def per_user(self) -> None:  # type: ignore[override]
-        return None
-
-    def _is_known(self, blocks: Blocks) -> Tensor:
-        if self.known == "catalogue":
-            return blocks.lookup.in_catalogue
-        return blocks.lookup.items("popularity") > 0
-
-    def _size(self, blocks: Blocks) -> int:
-        if self.known == "history":
-            return len(blocks.context.items["popularity"].ids)
-        return len(blocks.context.catalogue or ())
-
-
-@dataclass(frozen=True)
-class CoverageState:
-    """Which items were shown, and how many are known; the same number everywhere."""
-
-    shown: ItemSums = field(default_factory=ItemSums)
-    size: int = 0
-
-    def merge(self, other: CoverageState) -> CoverageState:
-        return CoverageState(self.shown.merge(other.shown), max(self.size, other.size))
+        if self.of == "items":
+            different = label_count(touched[: self.k][-1] for touched in blocks[TouchedLabels(self.ranking)])
+        else:
+            different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k)
+        return different.double() / _places(blocks, self.ranking, self.k, self.divide_by)
 
 
 def _places(blocks: Blocks, ranking: Ranking, k: int, divide_by: Literal["shown", "k"]) -> Tensor | int:
@@ -269,7 +197,7 @@ class FirstShown(Block[Tensor]):
 
 @dataclass(frozen=True)
 class SeenCounts(Block[Tensor]):
-    """Items of the history in the first 1, 2, ... places: `[B, D]` int64; a repeated one "once" or "each" time."""
+    """Items of the history in the first 1, 2, ... places: `[B, C]` int32; a repeated one "once" or "each" time."""
 
     ranking: Ranking = Ranking()
     repeated: Repeated = "once"
@@ -277,46 +205,49 @@ class SeenCounts(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         seen = blocks[ShownColumn("seen", self.ranking)]
         once = self.repeated == "once"
-        return (seen & (blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid)).cumsum(1)
+        used = blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid
+        return (seen & used)[:, : blocks.cutoff].cumsum(1, dtype=torch.int32)
 
 
 @dataclass(frozen=True)
 class SurprisalSums(Block[Tensor]):
-    """Scaled self-information summed over the first 1, 2, ... places: `[B, D]` float64."""
+    """Scaled self-information summed over the first 1, 2, ... places: `[B, C]` float64."""
 
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        shown = blocks[Ranked(self.ranking)]
         weights = blocks.lookup.once(SurprisalSums, lambda: self._weights(blocks))
-        return by_item(weights, shown.items).masked_fill_(~shown.valid, 0).cumsum_(1)
+        return by_item(weights, blocks[FirstItems(self.ranking)]).cumsum_(1)
 
     def _weights(self, blocks: Blocks) -> Tensor:
-        """`[V + 1]`: of each item."""
+        """`[V + 1]`: of each item, and 0 where there is none."""
         everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
         holders = blocks.lookup.items("popularity")
-        return torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
+        weights = torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
+        weights[-1] = 0
+        return weights
+
+
+@dataclass(frozen=True)
+class TouchedLabels(Block[list[list[Tensor]]]):
+    """The features that the first 1, 2, ... of C places show, as bits: `[B]` for each place, for each word of them."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> list[list[Tensor]]:
+        items = blocks[ListedItems(self.ranking, None)]
+        nothing = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
+        return [list(accumulate(by_item(bits, items), torch.bitwise_or)) or [nothing] for bits in blocks[LabelBits()]]
 
 
 @dataclass(frozen=True)
 class CategoryCounts(Block[Tensor]):
-    """Different categories in the first 1, 2, ... places: `[B, D]` int64."""
+    """Different categories, of the column `category`, in the first 1, 2, ... places: `[B, D]` int64."""
 
-    of: Literal["items", "rows"]
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        codes = self._codes(blocks)
-        users, depth, labels = codes.shape
-        flat = codes.view(users, depth * labels)
-        new = (flat != NO_LABEL) & ~repeats(flat, NO_LABEL)
-        return new.view(users, depth, labels).sum(2).cumsum(1)
-
-    def _codes(self, blocks: Blocks) -> Tensor:
-        """`[B, D, L]` categories of each place, NO_LABEL where an item has fewer than L."""
-        shown = blocks[Ranked(self.ranking)]
-        if self.of == "items":
-            labels = blocks[ItemLabels()]
-            return labels[shown.items.long()]
+        none = -1
         codes = blocks[ShownColumn("category", self.ranking)].long()
-        return codes.masked_fill(~shown.valid, NO_LABEL)[:, :, None]
+        codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid, none)
+        return ((codes != none) & ~repeats(codes, none)).cumsum(1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +13,13 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Relevant
+from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.labels import labelled
-from bridgeval.metrics.totals import Among, CellCounts, among_needs, cells_of, item_counts, population
+from bridgeval.metrics.labels import LabelBits, label_count
+from bridgeval.metrics.totals import Among, HitItems, among_needs, cell_counts, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Gini(TotalMetric):
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = float(blocks[CellCounts(self.k, cells_of(self))].sum())
+        cells = float(cell_counts(blocks, self).sum())
         sums = Sums({"users": population(blocks, self), "cells": cells})
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
@@ -121,24 +122,33 @@ class SRecall(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = (blocks[FirstPlaces(self.ranking, self.relevance)] <= self.k).sum(1)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        found = hits.up_to(self.k, blocks[NewTopics(self.ranking, self.relevance)])
         there = blocks[RelevantTopics(self.relevance)]
         none = 0.0 if self.undefined == "zero" else torch.nan
-        return torch.where(there > 0, found / there.clamp(min=1).double(), none)
+        return torch.where(there > 0, found / there, none)
 
 
 @dataclass(frozen=True)
-class FirstPlaces(Block[Tensor]):
-    """The first place whose item is relevant and has each feature, a number beyond all lists for none: `[B, F]`."""
+class NewTopics(Block[Tensor]):
+    """How many features of each hit no hit above it has, by place: `[n]` float64."""
 
     ranking: Ranking
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
+        items = blocks[HitItems(self.ranking, self.relevance)]
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        found = labelled(blocks, hits.rows, blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of])
-        first = torch.full((math.prod(found.shape),), torch.iinfo(torch.int64).max, device=blocks.device)
-        return first.scatter_reduce_(0, found.cells, hits.place_of[found.of], "amin").view(found.shape)
+        most = int(hits.ordinal.max()) if len(hits.rows) else 0
+        touched = []
+        for bits in blocks[LabelBits(positive=True)]:
+            cells = bits.new_zeros((most + 1, hits.size))
+            cells[hits.ordinal, hits.rows] = by_item(bits, items)
+            for above, here in pairwise(cells):
+                here |= above
+            touched.append(cells[hits.ordinal, hits.rows])
+        found = label_count(touched)
+        return hits.by_place(torch.where(hits.ordinal == 1, found, found.diff(prepend=found[:1])).double())
 
 
 @dataclass(frozen=True)
@@ -148,8 +158,8 @@ class RelevantTopics(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        relevant = blocks[Relevant(self.relevance)]
-        rows, columns = torch.nonzero(relevant.valid, as_tuple=True)
-        there = labelled(blocks, rows, relevant.items[rows, columns])
-        is_there = torch.zeros(math.prod(there.shape), dtype=torch.bool, device=blocks.device)
-        return is_there.index_fill_(0, there.cells, True).view(there.shape).sum(1)
+        items = blocks[Relevant(self.relevance)].items
+        none = torch.zeros(len(items), dtype=torch.int64, device=blocks.device)
+        return label_count(
+            reduce(torch.bitwise_or, by_item(bits, items).unbind(1), none) for bits in blocks[LabelBits(positive=True)]
+        )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.ranking import Ranking, Relevance, RelevantLists
 from bridgeval.data.sorting import sorted_rows
 from bridgeval.engine.blocks import Block, Blocks, Relevant
 from bridgeval.engine.hits import HitList, HitPlaces
@@ -21,8 +22,9 @@ Discount = Literal["log2", "jarvelin"]
 LARGEST_EXPONENT = 1000
 
 
+@lru_cache(maxsize=64)
 def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
-    """`[length]` float64: the weight of places 1, 2, ..."""
+    """`[length]` float64: the weight of places 1, 2, ...; made once, so not to be written to."""
     places = torch.arange(1, length + 1, dtype=torch.float64, device=device)
     return 1 / torch.log2(places + 1) if kind == "log2" else 1 / torch.log2(places).clamp(min=1)
 
@@ -62,12 +64,17 @@ class Graded:
 
     Attributes:
         gains: `[n]` float64.
-        items: `[n]` codes.
+        relevant: the lists that the hits are in.
     """
 
     hits: HitList
     gains: Tensor
-    items: Tensor
+    relevant: RelevantLists
+
+    @property
+    def items(self) -> Tensor:
+        """`[n]` codes."""
+        return self.hits.of_relevant(self.relevant.items)
 
 
 @dataclass(frozen=True)
@@ -83,13 +90,12 @@ class GradedHits(Block[Graded]):
         if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
             relevance = replace(relevance, above=None)
         hits = blocks[HitPlaces(self.ranking, relevance)]
-        gains = blocks[Gains(self.gain, relevance)][hits.rows, hits.column_of]
-        return Graded(hits, gains, blocks[Relevant(relevance)].items[hits.rows, hits.column_of])
+        return Graded(hits, hits.of_relevant(blocks[Gains(self.gain, relevance)]), blocks[Relevant(relevance)])
 
 
 @dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
-    """DCG of the first 0, 1, 2, ... hits: `[B, H + 1]` float64."""
+    """What each hit adds to DCG, by place: `[n]` float64."""
 
     gain: Gain
     discount: Discount
@@ -99,12 +105,15 @@ class DiscountedGains(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         weights = discounts(self.discount, blocks.batch.shown.width, blocks.device)
-        return graded.hits.running(graded.gains * weights[graded.hits.place_of - 1])
+        return graded.hits.by_place(graded.gains * weights.index_select(0, graded.hits.place_of - 1))
 
 
 @dataclass(frozen=True)
 class IdealGains(Block[Tensor]):
-    """DCG of the best list of 1, 2, ... places: `[B, R]` float64."""
+    """DCG of the best list of 1, 2, ... places, to divide by: `[B, R]` float64, R at least 1.
+
+    Where that is 0, so that nothing can be found either, it is 1 instead.
+    """
 
     gain: Gain
     discount: Discount
@@ -112,7 +121,10 @@ class IdealGains(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         gains = blocks[Gains(self.gain, self.relevance)]
+        if not gains.shape[1]:
+            return gains.new_ones((len(blocks), 1))
         weights = discounts(self.discount, gains.shape[1], blocks.device)
         if not bool((gains[:, 1:] <= gains[:, :-1]).all()):
             gains = sorted_rows(gains).flip(1)
-        return (gains * weights).cumsum_(1)
+        best = (gains * weights).cumsum_(1)
+        return best.masked_fill_(best == 0, 1)

@@ -13,7 +13,8 @@ from bridgeval.data.ids import Ids
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.state import Floats, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.totals import Codes, ratio
+from bridgeval.metrics.grouped import Codes
+from bridgeval.metrics.totals import ratio
 
 Unassigned = Literal["skip", "group"]
 Undefined = Literal["nan", "zero"]
@@ -30,9 +31,13 @@ class ItemGroups(Block[Codes]):
     known: bool = False
 
     def make(self, blocks: Blocks) -> Codes:
-        codes, count = blocks.lookup.items("groups"), len(item_labels(blocks)) + 1
+        return blocks.lookup.once(self, lambda: self._codes(blocks))
+
+    def _codes(self, blocks: Blocks) -> Codes:
+        codes, count = blocks.lookup.items("groups").clone(), len(item_labels(blocks)) + 1
         if self.known:
-            codes = codes.masked_fill(~blocks.lookup.in_catalogue, count)
+            codes.masked_fill_(~blocks.lookup.in_catalogue, count)
+        codes[-1] = count
         return Codes(codes, count)
 
 

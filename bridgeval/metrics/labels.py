@@ -1,22 +1,24 @@
-"""Labels: the features of items as short lists of codes, which cost less to look at than a column for each feature."""
+"""Labels: the features of items as bits, so that a few operations tell how many different ones a list has."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor
 
 from bridgeval.engine.blocks import Block, Blocks
 
-NO_LABEL = -1
+LABELS_IN_A_WORD = 63
+"""The sign is left alone."""
 
 
 @dataclass(frozen=True)
-class ItemLabels(Block[Tensor]):
-    """The features of each item of the vocabulary: `[V + 1, L]` int64 codes from 0, L the most an item has.
-
-    NO_LABEL where an item has fewer.
+class LabelBits(Block[Tensor]):
+    """The features of each item of the vocabulary: `[W, V + 1]` int64, a word for every 63 features.
 
     Attributes:
         positive: only features with a value above 0, not all that are not 0.
@@ -29,30 +31,26 @@ class ItemLabels(Block[Tensor]):
 
     def _of(self, features: Tensor) -> Tensor:
         has = features > 0 if self.positive else features != 0
-        items, codes = torch.nonzero(has, as_tuple=True)
-        labels = torch.full((len(has), max(int(has.sum(1).max()), 1)), NO_LABEL, device=has.device)
-        labels[items, has.cumsum(1)[items, codes] - 1] = codes
-        return labels
+        count = max(math.ceil(features.shape[1] / LABELS_IN_A_WORD), 1)
+        words = torch.zeros((count, len(has)), dtype=torch.int64, device=has.device)
+        for label, of_items in enumerate(has.unbind(1)):
+            word, bit = divmod(label, LABELS_IN_A_WORD)
+            words[word] |= of_items.long() << bit
+        return words
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Pairs of a user and a label.
+def label_count(words: Iterable[Tensor]) -> Tensor:
+    """How many bits of each number are set, added up over words of one shape.
 
-    Attributes:
-        cells: `[n]` int64: row * F + label.
-        of: `[n]` int64: which of the items that were asked about it belongs to.
-        shape: (B, F).
+    >>> label_count([torch.tensor([0b101, 0]), torch.tensor([(1 << 63) - 1, 1])])
+    tensor([65,  1])
     """
-
-    cells: Tensor
-    of: Tensor
-    shape: tuple[int, int]
+    return reduce(torch.add, map(_bit_count, words))
 
 
-def labelled(blocks: Blocks, rows: Tensor, items: Tensor) -> Labelled:
-    """The labels, with a value above 0, of items `[n]` in rows `[n]` of the batch."""
-    count = blocks.lookup.items("features").shape[1]
-    labels = blocks[ItemLabels(positive=True)][items.long()]
-    of, place = torch.nonzero(labels != NO_LABEL, as_tuple=True)
-    return Labelled(rows[of] * count + labels[of, place], of, (len(blocks), count))
+def _bit_count(bits: Tensor) -> Tensor:
+    """Counted within pairs of bits, fours and bytes; the product adds up the bytes."""
+    bits = bits - (bits >> 1 & 0x5555555555555555)
+    bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333)
+    bits = bits + (bits >> 4) & 0x0F0F0F0F0F0F0F0F
+    return bits * 0x0101010101010101 >> 56

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Hits, Ranked, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, ShownCount
+from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric
 
 
@@ -37,10 +38,10 @@ class RocAuc(TopKMetric):
     one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[ListPairs(self.ranking, self.relevance)]
-        hits = at_cutoff(pairs.hits, self.k).double()
-        misses = at_cutoff(pairs.misses, self.k).double()
-        value = 1 - at_cutoff(pairs.inversions, self.k).double() / (hits * misses)
+        found = blocks[HitPlaces(self.ranking, self.relevance)]
+        hits = found.count(self.k)
+        misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
+        value = 1 - found.up_to(self.k, blocks[Inversions(self.ranking, self.relevance)]) / (hits * misses)
         if self.one_sided == "bounds":
             value = torch.where(misses == 0, 1.0, value)
             value = torch.where(hits == 0, 0.0, value)
@@ -48,22 +49,12 @@ class RocAuc(TopKMetric):
 
 
 @dataclass(frozen=True)
-class PairCounts:
-    """Over the first 1, 2, ... places, each `[B, D]` int64: hits, misses, and pairs with the miss above the hit."""
-
-    hits: Tensor
-    misses: Tensor
-    inversions: Tensor
-
-
-@dataclass(frozen=True)
-class ListPairs(Block[PairCounts]):
-    """The pairs of hits and misses inside the ranked lists."""
+class Inversions(Block[Tensor]):
+    """The misses above each hit, by place: `[n]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> PairCounts:
-        hits = blocks[Hits(self.ranking, self.relevance)]
-        misses = (blocks[Ranked(self.ranking)].valid & ~hits).cumsum(1)
-        return PairCounts(hits.cumsum(1), misses, (misses * hits).cumsum(1))
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        return hits.by_place((hits.place_of - hits.ordinal).double())

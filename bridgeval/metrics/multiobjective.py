@@ -29,9 +29,9 @@ class Objectives(TopKMetric):
     def needs(self) -> Needs:
         return reduce(or_, (metric.needs() for metric in self.metrics), super().needs())
 
-    def scores(self, blocks: Blocks) -> Tensor:
-        """`[B, M]` float64: the value of each metric."""
-        return torch.stack([blocks[PartValues(metric)] for metric in self.metrics], dim=1)
+    def scores(self, blocks: Blocks) -> list[Tensor]:
+        """`[B]` float64 each: the values of each metric."""
+        return [blocks[PartValues(metric)] for metric in self.metrics]
 
     def _check(self, **points: tuple[Any, ...]) -> None:
         check_parts(self.name, self.metrics)
@@ -70,8 +70,8 @@ class EucDistance(Objectives):
         self._check(utopia=self.utopia)
 
     def values(self, blocks: Blocks) -> Tensor:
-        goal = torch.tensor(self.utopia, dtype=torch.float64, device=blocks.device)
-        return (self.scores(blocks) - goal).square().sum(1).sqrt()
+        squares = ((score - best).square() for score, best in zip(self.scores(blocks), self.utopia, strict=True))
+        return reduce(torch.add, squares).sqrt()
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,9 @@ class Hypervolume(Objectives):
         self._check(nadir=self.nadir, **({} if self.higher is None else {"higher": self.higher}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        worst = torch.tensor(self.nadir, dtype=torch.float64, device=blocks.device)
         higher = self.higher or tuple(metric.higher_is_better is not False for metric in self.metrics)
-        signs = torch.tensor([1.0 if up else -1.0 for up in higher], dtype=torch.float64, device=blocks.device)
-        return ((self.scores(blocks) - worst) * signs).clamp(min=0).prod(1)
+        sides = (
+            (score - worst if up else worst - score).clamp(min=0)
+            for score, worst, up in zip(self.scores(blocks), self.nadir, higher, strict=True)
+        )
+        return reduce(torch.mul, sides)

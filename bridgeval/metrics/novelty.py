@@ -18,6 +18,7 @@ from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff, by_item
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.gains import GradedHits, discounts
+from bridgeval.metrics.totals import FirstItems
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]
@@ -25,7 +26,7 @@ OutOf = Literal["history", "known"]
 
 @dataclass(frozen=True)
 class ItemNovelty(Block[Tensor]):
-    """How new each item of the vocabulary is: `[V + 1]` float64.
+    """How new each item of the vocabulary is, 0 for no item: `[V + 1]` float64.
 
     Attributes:
         kind: "surprisal", -log2 of the item's share of all interactions; "complement", the share of users who do not
@@ -45,15 +46,18 @@ class ItemNovelty(Block[Tensor]):
         context = blocks.context
         popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
         if self.kind == "surprisal":
-            return -torch.log2(popularity / max(context.history_pairs, 1))
-        users = context.history_users if self.out_of == "history" else context.known_users
-        return 1 - popularity / max(users, 1)
+            novelty = -torch.log2(popularity / max(context.history_pairs, 1))
+        else:
+            users = context.history_users if self.out_of == "history" else context.known_users
+            novelty = 1 - popularity / max(users, 1)
+        novelty[-1] = 0
+        return novelty
 
 
 @dataclass(frozen=True)
 class NoveltySums(Block[Tensor]):
-    """Weighted, discounted novelty, float64: of the first 0, 1, 2, ... hits `[B, H + 1]`; unweighted, of the first
-    1, 2, ... places `[B, C]`.
+    """Weighted, discounted novelty, float64: of each hit by place, `[n]`; unweighted, of the first 1, 2, ... places,
+    `[B, C]`.
     """
 
     novelty: ItemNovelty
@@ -64,12 +68,11 @@ class NoveltySums(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         weights = discounts("log2", blocks.batch.shown.width, blocks.device)
         if self.gain == "none":
-            shown = blocks[Ranked(self.ranking)]
-            items, valid = shown.items[:, : blocks.cutoff], shown.valid[:, : blocks.cutoff]
-            return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]] * valid).cumsum(1)
+            items = blocks[FirstItems(self.ranking)]
+            return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]]).cumsum_(1)
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         novelty = by_item(blocks[self.novelty], graded.items)
-        return graded.hits.running(graded.gains * novelty * weights[graded.hits.place_of - 1])
+        return graded.hits.by_place(graded.gains * novelty * weights[graded.hits.place_of - 1])
 
     def up_to(self, k: int, blocks: Blocks) -> Tensor:
         """`[B]`: within the first k places, over the sum of k discounts."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.metric import Metric, UserMetric, UserValues
 from bridgeval.errors import BadParameterError
+from bridgeval.metrics.totals import who
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class PartValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[UserValues(self.metric)].masked_fill(~self.metric.counted(blocks), torch.nan)
+        values, counted = blocks[UserValues(self.metric)], who(blocks, self.metric)
+        return values if counted is None else values.masked_fill(~blocks[counted], torch.nan)
 
 
 def check_parts(name: str, metrics: Sequence[Metric]) -> None:

@@ -1,10 +1,12 @@
-"""Blocks that metrics over everyone's lists share: which cells count, and how often each item or group is in them.
+"""Blocks that metrics over everyone's lists share: which cells count, and how often each item is in them.
 
-C is the largest cutoff asked for: what is laid out for it serves all cutoffs.
+C is the largest cutoff asked for: what is laid out for it serves all cutoffs. Cells that do not count hold the code V,
+one past the vocabulary, which tables send to a value that does not count either; so nothing is masked cell by cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,59 +16,147 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups, Users, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant
 from bridgeval.engine.hits import HitPlaces
-from bridgeval.engine.metric import PolicyMetric, TotalMetric
+from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
 
 Among = Literal["shown", "catalogue"]
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The first C places of the lists of users who count.
+class Running:
+    """Sums over the first k places of all lists. A place is looked at once, however many cutoffs ask.
 
-    Attributes:
-        items: `[B, C]` codes, V in cells without an item and in rows of users who do not count.
-        used: `[B, C]` bool: the other cells.
+    Args:
+        between: the sums over the places from the first number, counted from 0, to before the second.
+
+    >>> Running(lambda start, stop: np.arange(start, stop).sum(keepdims=True)).up_to(4)  # 0 + 1 + 2 + 3
+    array([6])
     """
 
-    items: Tensor
-    used: Tensor
+    def __init__(self, between: Callable[[int, int], Floats]) -> None:
+        self._between = between
+        self._known: dict[int, Floats] = {}
+
+    def up_to(self, k: int) -> Floats:
+        if k not in self._known:
+            before = max((known for known in self._known if known < k), default=0)
+            sums = self._between(before, k)
+            self._known[k] = sums + self._known[before] if before else sums
+        return self._known[k]
+
+
+def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
+    """The block of who counts; None where everyone does, so that metrics of different populations share blocks."""
+    counted = Counted(metric.users, metric.ranking, metric.relevance)
+    return None if isinstance(blocks.rows_of(blocks[counted]), slice) else counted
+
+
+def population(blocks: Blocks, metric: PolicyMetric) -> int:
+    """How many users of the batch count."""
+    rows = blocks.rows_of(metric.counted(blocks))
+    return len(blocks) if isinstance(rows, slice) else len(rows)
+
+
+def counted_items(blocks: Blocks, counted: Counted | None, items: Tensor, rows: Tensor | None = None) -> Tensor:
+    """Items `[B, N]`, or `[n]` of the users `rows`, with V in place of those of users who do not count."""
+    if counted is None:
+        return items
+    leave_out = ~blocks[counted]
+    return items.masked_fill(leave_out[:, None] if rows is None else leave_out[rows], blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)
-class ListedCells(Block[Cells]):
-    """The cells that count, the same for all metrics of one ranking and population."""
+class FirstItems(Block[Tensor]):
+    """The items in the first C places: `[B, C]` int64 codes, V where there is none."""
 
-    users: Users
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[Ranked(self.ranking)].items[:, : blocks.cutoff].long().contiguous()
+
+
+@dataclass(frozen=True)
+class ListedItems(Block[Tensor]):
+    """The items in the first C places of users who count, place by place: `[C, B]` int64, V in the other cells."""
+
+    ranking: Ranking
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Tensor:
+        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
+        return counted_items(blocks, self.counted, items).t().contiguous().long()
+
+
+@dataclass(frozen=True)
+class HitItems(Block[Tensor]):
+    """The item of each hit: `[n]` codes."""
+
     ranking: Ranking
     relevance: Relevance
 
-    def counted(self, blocks: Blocks) -> Tensor:
-        """`[B, 1]` bool: who counts."""
-        return blocks[Counted(self.users, self.ranking, self.relevance)][:, None]
-
-    def make(self, blocks: Blocks) -> Cells:
-        shown = blocks[Ranked(self.ranking)]
-        used = shown.valid[:, : blocks.cutoff] & self.counted(blocks)
-        return Cells(shown.items[:, : blocks.cutoff].masked_fill(~used, blocks.batch.shown.pad), used)
-
-
-def cells_of(metric: PolicyMetric) -> ListedCells:
-    """The block of the cells that a metric counts."""
-    return ListedCells(metric.users, metric.ranking, metric.relevance)
+    def make(self, blocks: Blocks) -> Tensor:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        return blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of]
 
 
 @dataclass(frozen=True)
-class CellCounts(Block[Floats]):
-    """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
+class RelevantItems(Block[Tensor]):
+    """The relevant items of users who count: `[B, R]` codes, V in the other cells."""
 
-    k: int
-    cells: ListedCells
+    relevance: Relevance
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return counted_items(blocks, self.counted, blocks[Relevant(self.relevance)].items)
+
+
+@dataclass(frozen=True)
+class HistoryItems(Block[Tensor]):
+    """What users who count have in the history: `[B, H]` codes, V in the other cells."""
+
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return counted_items(blocks, self.counted, blocks.batch.history.items)
+
+
+@dataclass(frozen=True)
+class ItemTally(Block[Floats]):
+    """How many cells hold each item of the vocabulary: `[V]` float64."""
+
+    cells: Block[Tensor]
 
     def make(self, blocks: Blocks) -> Floats:
-        return bincount(blocks[self.cells].items[:, : self.k], blocks.batch.shown.pad)
+        return sums_by_code(blocks[self.cells], blocks.batch.shown.pad)
+
+
+def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
+    """The block of the cells that a metric counts."""
+    return ListedItems(metric.ranking, who(blocks, metric))
+
+
+@dataclass(frozen=True)
+class CellCounts(Block[Running]):
+    """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
+
+    listed: ListedItems
+
+    def make(self, blocks: Blocks) -> Running:
+        items, pad = blocks[self.listed], blocks.batch.shown.pad
+        return Running(lambda start, stop: sums_by_code(items[start:stop], pad))
+
+
+def cell_counts(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
+    """`[V]` float64: how many of the first k places of all lists hold each item."""
+    return blocks[CellCounts(listed_by(blocks, metric))].up_to(metric.k)
+
+
+def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Floats:
+    """`[count]` float64: how often each code occurs, or what its weights come to; `count` itself is left out."""
+    weights = None if weights is None else weights.reshape(-1)
+    sums = torch.bincount(codes.reshape(-1), weights, minlength=count + 1)
+    return sums[:count].double().cpu().numpy()
 
 
 def among_needs(among: Among) -> Needs:
@@ -76,126 +166,10 @@ def among_needs(among: Among) -> Needs:
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
     """How many places hold each item of the vocabulary; 0 for what the catalogue lacks, if only that counts."""
-    counts = blocks[CellCounts(metric.k, cells_of(metric))]
+    counts = cell_counts(blocks, metric)
     if among == "catalogue":
         counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
     return ItemSums(blocks.batch.slates.items, counts)
-
-
-@dataclass(frozen=True)
-class Codes:
-    """Groups of items.
-
-    Attributes:
-        codes: `[V + 1]` int64: the group of each item, from 0; `count` for items that are not to be counted.
-        count: how many groups there are.
-    """
-
-    codes: Tensor
-    count: int
-
-
-@dataclass(frozen=True)
-class GroupedCells:
-    """The group of each cell.
-
-    Attributes:
-        codes: `[B, K]`, or `[n]` of hits, int64; `count` in cells that are not used.
-        count: how many groups there are.
-    """
-
-    codes: Tensor
-    count: int
-
-    def counts(self, k: int | None = None) -> Floats:
-        """`[count]`: how many cells of the first k columns are of each group."""
-        return bincount(self.codes[:, :k], self.count)
-
-
-def grouped(blocks: Blocks, groups: Codes, items: Tensor, used: Tensor, by_user: bool = False) -> GroupedCells:
-    """Item codes by group; with `by_user` by pairs of a user group and an item group, numbered row by row."""
-    codes, count = by_item(groups.codes, items), groups.count
-    used = used & (codes < count)
-    if by_user:
-        codes = codes + blocks[UserGroups()][:, None] * count
-        count = count * (len(blocks.context.users["groups"].labels) + 1)
-    return GroupedCells(codes.masked_fill(~used, count), count)
-
-
-@dataclass(frozen=True)
-class CellGroups(Block[GroupedCells]):
-    """The group of each of the first C places: `[B, C]`."""
-
-    groups: Block[Codes]
-    cells: ListedCells
-    by_user: bool = False
-
-    def make(self, blocks: Blocks) -> GroupedCells:
-        cells = blocks[self.cells]
-        return grouped(blocks, blocks[self.groups], cells.items, cells.used, self.by_user)
-
-
-@dataclass(frozen=True)
-class HitGroups(Block[GroupedCells]):
-    """The group of each hit: `[n]`."""
-
-    groups: Block[Codes]
-    cells: ListedCells
-
-    def make(self, blocks: Blocks) -> GroupedCells:
-        where = self.cells
-        hits = blocks[HitPlaces(where.ranking, where.relevance)]
-        items = blocks[Relevant(where.relevance)].items[hits.rows, hits.column_of]
-        return grouped(blocks, blocks[self.groups], items, where.counted(blocks)[hits.rows, 0])
-
-
-@dataclass(frozen=True)
-class RelevantGroups(Block[Floats]):
-    """How many relevant rows are of each group: `[count]`."""
-
-    groups: Block[Codes]
-    cells: ListedCells
-
-    def make(self, blocks: Blocks) -> Floats:
-        truth = blocks[Relevant(self.cells.relevance)]
-        used = truth.valid & self.cells.counted(blocks)
-        return grouped(blocks, blocks[self.groups], truth.items, used).counts()
-
-
-@dataclass(frozen=True)
-class HistoryGroups(Block[Floats]):
-    """How many items of each group the users who count have in the history: `[count]`."""
-
-    groups: Block[Codes]
-    cells: ListedCells
-    by_user: bool = False
-
-    def make(self, blocks: Blocks) -> Floats:
-        history = blocks.batch.history
-        used = history.valid & self.cells.counted(blocks)
-        return grouped(blocks, blocks[self.groups], history.items, used, self.by_user).counts()
-
-
-def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
-    """`[count]`: how many of the first k places of all lists hold an item of each group."""
-    return blocks[CellGroups(groups, cells_of(metric))].counts(metric.k)
-
-
-def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
-    """`[count]`: how many hits in these places are of each group."""
-    hits = blocks[HitGroups(groups, cells_of(metric))]
-    beyond = blocks[HitPlaces(metric.ranking, metric.relevance)].place_of > metric.k
-    return bincount(hits.codes.masked_fill(beyond, hits.count), hits.count)
-
-
-def population(blocks: Blocks, metric: PolicyMetric) -> int:
-    """How many users of the batch count."""
-    return int(metric.counted(blocks).sum())
-
-
-def bincount(codes: Tensor, count: int) -> Floats:
-    """`[count]` float64: how often each code occurs; `count` itself, which stands for none, is left out."""
-    return torch.bincount(codes.reshape(-1), minlength=count + 1)[:count].double().cpu().numpy()
 
 
 def spread(shares: Floats) -> float | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.engine.metric import Metric
+from bridgeval.engine.metric import Metric, PolicyMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from bridgeval.data.labels import Labels
     from bridgeval.engine.item_slices import ItemSlice
     from bridgeval.report.slices import Slices
+
+
+# What becomes of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
+REPEATED_SHOWN = {"best": "the best one counts", "all": "each keeps its place"}
+REPEATED_RELEVANT = {"best": "the highest gain counts", "first": "the first one counts", "all": "each one counts"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Population:
         left_out: reason -> users.
         shown_nothing: users that count but were shown nothing; they score 0.
         short_lists: users that count and were shown fewer items than the largest cutoff.
-        repeated_shown: recommendation rows whose (user, item) came before; the best one counts.
+        repeated_shown: recommendation rows whose (user, item) came before.
         repeated_relevant: the same for the relevance.
         masked: rows scored -inf, which are not shown.
         seen: cells of a score matrix that are masked because the user has the item in the history.
@@ -68,15 +73,16 @@ class Population:
             notes.get("seen rows", 0),
         )
 
-    def sentences(self) -> list[str]:
-        """In words, the ordinary first; oddities only where there are any."""
+    def sentences(self, metrics: Iterable[Metric] = ()) -> list[str]:
+        """In words, the ordinary first; oddities only where there are any, and what these metrics make of them."""
+        metrics = list(metrics)
         left = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items())
         lines = [f"{self.counted:,} of {self.users:,} users counted" + (f"; left out: {left}" if left else "")]
         odd = {
             "users that count were shown nothing and score 0": self.shown_nothing,
             "users were shown fewer items than the largest cutoff": self.short_lists,
-            "repeated (user, item) rows in the recommendations; the best one counts": self.repeated_shown,
-            "repeated (user, item) rows in the relevance; the highest gain counts": self.repeated_relevant,
+            f"repeated (user, item) rows in the recommendations; {_fate_shown(metrics)}": self.repeated_shown,
+            f"repeated (user, item) rows in the relevance; {_fate_relevant(metrics)}": self.repeated_relevant,
             "rows scored -inf are masked": self.masked,
             "scores are masked because the user has the item in the history": self.seen,
             "shown items are not in the catalogue": self.unknown_shown or 0,
@@ -128,6 +134,10 @@ class Report(Exports, Mapping[str, float]):
     @property
     def values(self) -> dict[str, float]:  # type: ignore[override]
         """Name -> number; metrics with named parts give one entry for each."""
+        return dict(self._values)
+
+    @cached_property
+    def _values(self) -> dict[str, float]:
         flat: dict[str, float] = {}
         for name, result in self.results.items():
             if result.value is not None:
@@ -136,14 +146,14 @@ class Report(Exports, Mapping[str, float]):
         return flat
 
     def __getitem__(self, name: str) -> float:
-        values = self.values
+        values = self._values
         return values[name] if name in values else values[self._spelled(name)]
 
     def __iter__(self) -> Any:
-        return iter(self.values)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._values)
 
     def per_user(self, name: str | None = None) -> Any:
         """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.
@@ -174,7 +184,8 @@ class Report(Exports, Mapping[str, float]):
         aligned = ("left", *("right" for _ in wide.head[1:]))
         table = tabulate(rows, headers=wide.head, disable_numparse=True, colalign=aligned)
         slices = self.slices.sentences() if self.slices else []
-        return "\n".join([table, "", *self.population.sentences(), *self.notes(), *slices])
+        sentences = self.population.sentences(self.metrics.values())
+        return "\n".join([table, "", *sentences, *self.notes(), *slices])
 
     def notes(self) -> list[str]:
         """What helps to trust a number, for each metric that has any: pairs joined, sample sizes, clipping."""
@@ -209,7 +220,7 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
         )
     if population.repeated_shown:
         warnings.warn(
-            f"{population.repeated_shown} repeated (user, item) rows in the recommendations; the best one counts",
+            f"{population.repeated_shown} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}",
             DuplicateRowsWarning,
             stacklevel=3,
         )
@@ -220,6 +231,24 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)
     return Report(found, named, population, loader, collected, label)
+
+
+def _fate_shown(metrics: Iterable[Metric]) -> str:
+    return _fate(REPEATED_SHOWN, [one.duplicates for one in metrics if isinstance(one, PolicyMetric)])
+
+
+def _fate_relevant(metrics: Iterable[Metric]) -> str:
+    return _fate(REPEATED_RELEVANT, [one.truth_duplicates for one in metrics if isinstance(one, PolicyMetric)])
+
+
+def _fate(words: Mapping[str, str], policies: Sequence[str]) -> str:
+    """What becomes of repeated rows in words; metrics without such a policy see the best.
+
+    >>> _fate(REPEATED_SHOWN, ["all", "best", "all"])
+    'by metric, each keeps its place or the best one counts'
+    """
+    told = list(dict.fromkeys(words[policy] for policy in policies or ["best"]))
+    return told[0] if len(told) == 1 else f"by metric, {' or '.join(told)}"
 
 
 def _refuse_nobody(results: Mapping[str, Result], population: Population) -> None:

@@ -6,8 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridgeval.data.ranking import repeats, sorted_index
-from bridgeval.data.sorting import count_repeats, shared_cells, sorted_rows, sorted_with_columns
+from bridgeval.data import score_order
+from bridgeval.data.ranking import repeats
+from bridgeval.data.score_order import sorted_index
+from bridgeval.data.sorting import count_repeats, order_of_small, shared_cells, sorted_rows, sorted_with_columns
 
 PAD = 30
 WIDE = 1 << 27
@@ -55,6 +57,13 @@ def test_equal_cells_keep_their_order():
     assert [part.tolist() for part in sorted_with_columns(items, 4)] == [[[1, 1, 4, 4]], [[1, 3, 0, 2]]]
 
 
+@pytest.mark.parametrize("largest", [9, 70_000])
+def test_the_order_of_numbers_keeps_equals_in_theirs(largest):
+    draw = np.random.default_rng(0).integers(0, 9, 200) * (largest // 9)
+    expected = sorted(range(200), key=lambda at: draw[at])
+    assert order_of_small(torch.from_numpy(draw), largest).tolist() == expected
+
+
 NUMBERS = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0, float("-inf"), 5e-324, -5e-324, 1e308, -1e308]),
     st.floats(allow_nan=False, allow_infinity=False),
@@ -75,3 +84,12 @@ def test_rows_are_sorted_by_score_then_by_the_order_among_equals(kind, ties, sco
     second = {"item_descending": lambda at: -items[0, at], "item_ascending": lambda at: items[0, at]}.get(ties, int)
     expected = sorted(range(length), key=lambda at: (-cells[0, at].item(), second(at)))
     assert sorted_index(cells, items, valid, ties)[0, :length].tolist() == expected
+
+
+def test_rows_that_are_sorted_a_few_at_a_time_are_all_sorted(monkeypatch):
+    monkeypatch.setattr(score_order, "CELLS_NEAR", 8)
+    random = np.random.default_rng(5)
+    scores, items = random.integers(-2, 3, (7, 4)).astype(float), random.permuted(np.tile(np.arange(9), (7, 1)), axis=1)
+    index = sorted_index(torch.from_numpy(scores), torch.from_numpy(items[:, :4]), None, "item_ascending")
+    expected = [sorted(range(4), key=lambda at, row=row: (-scores[row, at], items[row, at])) for row in range(7)]
+    assert index.tolist() == expected

@@ -14,6 +14,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import bridgeval
 from bridgeval.data import chunks, ids
+from bridgeval.data.batch import batches
+from bridgeval.data.inputs import Inputs
+from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks
 from bridgeval.toolkits.frames import streaming
 
@@ -107,6 +110,14 @@ class BytesMade(TorchDispatchMode):
         for one in made if isinstance(made, tuple | list) else (made,):
             self.bytes += one.numel() * one.element_size() if isinstance(one, torch.Tensor) else 0
         return made
+
+
+@pytest.mark.parametrize("users", [20_001, 20_002])
+def test_users_are_shared_out_among_as_many_batches_as_workers(users):
+    (slates,) = Inputs.of(*tables(users)).slates(Needs())
+    sizes = [len(batch) for batch in batches(slates, torch.device("cpu"), workers=2)]
+    assert len(sizes) == 2
+    assert abs(sizes[0] - sizes[1]) <= 2
 
 
 def test_work_on_tensors_is_proportional_to_rows():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Collected, ItemSums, Moments, Sums
+from bridgeval.metrics import nDCG
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
 
@@ -57,3 +58,12 @@ def test_item_sums_merge_by_id_and_drop_zeros_when_sent():
     sent = pickle.loads(pickle.dumps(merged))
     assert sent.ids.tolist() == ["a", "b", "c"]
     assert ItemSums().merge(sent) is sent
+
+
+def test_a_metric_takes_its_hash_anew_in_every_process():
+    metric = nDCG(10, gain="linear")
+    assert hash(metric) == hash(nDCG(10, gain="linear")) != hash(nDCG(5, gain="linear"))
+    received = pickle.loads(pickle.dumps(metric))
+    # Strings hash differently in another process, so that what was taken here must not be sent.
+    assert "_hash" not in vars(received)
+    assert received == metric

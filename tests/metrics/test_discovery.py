@@ -93,6 +93,30 @@ def test_categorical_diversity_counts_different_categories() -> None:
     assert per_user("CategoricalDiversity@2", lists, item_features=features) == {1: 1.0, 2: 0.5}
     assert per_user("CategoricalDiversity@3", lists, item_features=features) == {1: 1.0, 2: 0.5}
     assert per_user('CategoricalDiversity(divide_by="k")@4', lists, item_features=features) == {1: 0.75, 2: 0.25}
+    assert per_user('CategoricalDiversity(divide_by="k")@3', lists, item_features=features) == {1: 1.0, 2: 1 / 3}
+
+
+def test_any_number_of_features_is_told_apart() -> None:
+    draw = random.Random(3)
+    features = {item: draw.sample(range(200), draw.randint(0, 40)) for item in range(30)}
+    lists = {user: draw.sample(range(30), draw.randint(1, 8)) for user in range(20)}
+    truth = {user: draw.sample(range(30), 10) for user in lists}
+    metrics = ["CategoricalDiversity@2,5", "SRecall@2,5"]
+    report = bridgeval.evaluate(lists, truth, metrics, item_features=features, per_user=True)
+
+    def topics(items: list[int]) -> int:
+        return len({topic for item in items for topic in features[item]})
+
+    for k in (2, 5):
+        diversity, recall = (report.per_user(f"{name}@{k}") for name in ("CategoricalDiversity", "SRecall"))
+        shown = {user: items[:k] for user, items in lists.items()}
+        assert dict(zip(diversity["user"], diversity["value"], strict=True)) == {
+            user: topics(items) / len(items) for user, items in shown.items()
+        }
+        assert dict(zip(recall["user"], recall["value"], strict=True)) == {
+            user: topics([item for item in items if item in truth[user]]) / topics(truth[user])
+            for user, items in shown.items()
+        }
 
 
 def test_coverage_is_of_the_catalogue_and_may_count_unknown_items() -> None:

@@ -12,7 +12,7 @@ from bridgeval.data.files import is_path, opened, schema_at
 from bridgeval.data.inputs import offers_of
 from bridgeval.data.rows import is_frame
 from bridgeval.engine.plan import Execution, Plan, States
-from bridgeval.engine.source import DeferredSource, Source, source_of
+from bridgeval.engine.source import DeferredSource, LocalSource, Source, held
 from bridgeval.toolkits.frames.streaming import StreamedSource
 
 
@@ -30,7 +30,7 @@ class FramesLoader:
         if is_path(recommendations):
             header = schema_at(os.fspath(recommendations)).empty_table()
         offers = offers_of(header, **extras)
-        at_once = DeferredSource(offers, lambda: _held(recommendations, relevance, extras))
+        at_once = DeferredSource(offers, lambda: _held(recommendations, relevance, extras, offers))
         streamed = _streamed(recommendations, relevance, extras, offers)
         return at_once if streamed is None else FileSource(at_once, streamed)
 
@@ -54,8 +54,9 @@ class FileSource:
         return self.at_once.run(plan, how) if at_once else self.streamed.run(plan, how)
 
 
-def _held(recommendations: Any, relevance: Any, extras: Mapping[str, Any]) -> DeferredSource:
-    return source_of(opened(recommendations), opened(relevance), **{k: opened(v) for k, v in extras.items()})
+def _held(recommendations: Any, relevance: Any, extras: Mapping[str, Any], offers: frozenset[str]) -> LocalSource:
+    given = {name: opened(value) for name, value in extras.items()}
+    return held(opened(recommendations), opened(relevance), given, offers)
 
 
 def _streamed(

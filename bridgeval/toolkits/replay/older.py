@@ -17,7 +17,8 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.data.rows import Rows, as_table
 from bridgeval.engine import summary
-from bridgeval.engine.blocks import Blocks, Counted, Lookup
+from bridgeval.engine.blocks import Blocks, Counted
+from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.summary import Over, Result
 from bridgeval.errors import BadParameterError, MetricFailedError, MissingDependencyError
 from bridgeval.toolkits.replay.custom import row_function, user_lists

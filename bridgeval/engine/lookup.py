@@ -1,0 +1,66 @@
+"""Lookup: what is known beside the lists, by the codes of one vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.context import Context, Table
+from bridgeval.data.ids import Ids
+from bridgeval.data.slates import Slates
+from bridgeval.errors import NeedError
+
+T = TypeVar("T")
+
+
+class Lookup:
+    """The context laid against the vocabulary of one Slates, on one device."""
+
+    def __init__(self, context: Context, slates: Slates, device: torch.device) -> None:
+        self.context = context
+        self._slates = slates
+        self._device = device
+        self._made: dict[Any, Any] = {}
+
+    def items(self, table: str) -> Tensor:
+        """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
+        return self.once(f"item {table}", lambda: self.aligned(self.context.items[table]))
+
+    def users(self, table: str) -> Tensor:
+        """`[U]` values by user."""
+        return self.once(
+            f"user {table}",
+            lambda: torch.from_numpy(self.context.users[table].aligned(self._slates.users)).to(self._device),
+        )
+
+    @property
+    def in_catalogue(self) -> Tensor:
+        """`[V + 1]`: which items of the vocabulary the catalogue has."""
+        return self.once("catalogue", self._in_catalogue)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is derived from the context alone is made for the first batch and kept for the others."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+    def aligned(self, table: Table) -> Tensor:
+        """`[V + 1]` or `[V + 1, F]`: any table by item code."""
+        values = torch.from_numpy(table.aligned(self._slates.items))
+        none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
+        return torch.cat([values, none]).to(self._device)
+
+    @property
+    def catalogue(self) -> Ids:
+        """All items that could have been shown, sorted."""
+        if self.context.catalogue is None:
+            raise NeedError("the catalogue is not known", hint="give catalogue= or history=")
+        return self.context.catalogue
+
+    def _in_catalogue(self) -> Tensor:
+        found = self._slates.items.positions_in(self.catalogue) >= 0
+        return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)

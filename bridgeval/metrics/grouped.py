@@ -1,0 +1,154 @@
+"""How often each group of items is shown, found, relevant, or in the history; also by groups of users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Counted, UserGroups, by_item
+from bridgeval.engine.hits import HitPlaces
+from bridgeval.engine.metric import TotalMetric
+from bridgeval.engine.state import Floats
+from bridgeval.metrics.totals import (
+    CellCounts,
+    HistoryItems,
+    HitItems,
+    ItemTally,
+    ListedItems,
+    RelevantItems,
+    Running,
+    counted_items,
+    listed_by,
+    sums_by_code,
+    who,
+)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Groups of items.
+
+    Attributes:
+        codes: `[V + 1]` int64: the group of each item, from 0; `count` for what is not to be counted, as V is not.
+        count: how many groups there are.
+    """
+
+    codes: Tensor
+    count: int
+
+    def sums(self, of_items: Floats) -> Floats:
+        """`[count]`: numbers of items, `[V]`, added up by group."""
+        return sums_by_code(self.codes[:-1], self.count, torch.from_numpy(of_items).to(self.codes.device))
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The group of each cell.
+
+    Attributes:
+        codes: of each cell, int64.
+        shape: (groups of users, groups of items and one for none); groups are numbered row by row.
+    """
+
+    codes: Tensor
+    shape: tuple[int, int]
+
+    def counts(self, cells: Any = ...) -> Floats:
+        """`[user groups, item groups]` float64: how many of the cells, all or those of an index, are of each pair."""
+        users, items = self.shape
+        return sums_by_code(self.codes[cells], users * items).reshape(self.shape)[:, : items - 1]
+
+
+def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None = None) -> Grouped:
+    """Items of any shape by their group; with the group of each user, of a shape that fits theirs, by both."""
+    codes, count = by_item(groups.codes, items), groups.count + 1
+    if users is None:
+        return Grouped(codes, (1, count))
+    return Grouped(codes + users * count, (len(blocks.context.users["groups"].labels) + 1, count))
+
+
+@dataclass(frozen=True)
+class CellGroups(Block[Running]):
+    """How many of the first k places hold an item of each group: `[user groups, item groups]` float64."""
+
+    groups: Block[Codes]
+    listed: ListedItems
+    by_user: bool = False
+
+    def make(self, blocks: Blocks) -> Running:
+        users = blocks[UserGroups()] if self.by_user else None
+        cells = grouped(blocks, blocks[self.groups], blocks[self.listed], users)
+        return Running(lambda start, stop: cells.counts(slice(start, stop)))
+
+
+@dataclass(frozen=True)
+class HitGroups(Block[Running]):
+    """How many hits in the first k places are of each group: `[1, item groups]` float64."""
+
+    groups: Block[Codes]
+    ranking: Ranking
+    relevance: Relevance
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Running:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
+        cells = grouped(blocks, blocks[self.groups], items)
+        return Running(lambda start, stop: cells.counts(hits.between(start, stop)))
+
+
+@dataclass(frozen=True)
+class GroupCounts(Block[Floats]):
+    """How many cells hold an item of each group: `[item groups]` float64."""
+
+    groups: Block[Codes]
+    cells: Block[Tensor]
+
+    def make(self, blocks: Blocks) -> Floats:
+        if few_items(blocks, self.cells):
+            return blocks[self.groups].sums(blocks[ItemTally(self.cells)])
+        return grouped(blocks, blocks[self.groups], blocks[self.cells]).counts()[0]
+
+
+@dataclass(frozen=True)
+class HistoryPairs(Block[Floats]):
+    """How many items of each group the users of each group have in the history: `[user groups, item groups]`."""
+
+    groups: Block[Codes]
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Floats:
+        items, users = blocks[HistoryItems(self.counted)], blocks[UserGroups()][:, None]
+        return grouped(blocks, blocks[self.groups], items, users).counts()
+
+
+def few_items(blocks: Blocks, cells: Block[Tensor]) -> bool:
+    """Whether the vocabulary is smaller than the cells: then items are counted, once for all ways to group them."""
+    return blocks.batch.shown.pad < blocks[cells].numel()
+
+
+def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
+    listed = listed_by(blocks, metric)
+    if few_items(blocks, listed):
+        return blocks[groups].sums(blocks[CellCounts(listed)].up_to(metric.k))
+    return blocks[CellGroups(groups, listed)].up_to(metric.k)[0]
+
+
+def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[item groups]`: how many hits in these places are of each group."""
+    return blocks[HitGroups(groups, metric.ranking, metric.relevance, who(blocks, metric))].up_to(metric.k)[0]
+
+
+def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[item groups]`: how many relevant rows are of each group."""
+    return blocks[GroupCounts(groups, RelevantItems(metric.relevance, who(blocks, metric)))]
+
+
+def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[item groups]`: how many items of each group the users have in the history."""
+    return blocks[GroupCounts(groups, HistoryItems(who(blocks, metric)))]

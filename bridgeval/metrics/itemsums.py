@@ -1,0 +1,72 @@
+"""Gains and scores added up by item, over the first k places of all lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Counted, ShownColumn
+from bridgeval.engine.hits import HitList, HitPlaces
+from bridgeval.engine.state import Floats
+from bridgeval.metrics.gains import Gain, GradedHits, discounts
+from bridgeval.metrics.totals import HitItems, ListedItems, Running, counted_items, sums_by_code
+
+
+@dataclass(frozen=True)
+class GainSums(Block[Running]):
+    """What each item is worth where it is a hit in the first k places, added up: `[V]` float64."""
+
+    gain: Gain
+    discount: Literal["log2", "none"]
+    ranking: Ranking
+    relevance: Relevance
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> Running:
+        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
+        gains = graded.gains
+        if self.discount == "log2":
+            gains = gains * discounts("log2", blocks.batch.shown.width, blocks.device)[graded.hits.place_of - 1]
+        items = counted_items(blocks, self.counted, graded.items, graded.hits.rows)
+        return hit_sums(blocks, graded.hits, items, gains)
+
+
+@dataclass(frozen=True)
+class CellScores(Block[Running]):
+    """The scores that each item is shown with in the first k places, added up: `[V]` float64."""
+
+    listed: ListedItems
+
+    def make(self, blocks: Blocks) -> Running:
+        items, pad = blocks[self.listed], blocks.batch.shown.pad
+        scores = blocks[ShownColumn("score", self.listed.ranking)][:, : blocks.cutoff].t().contiguous().double()
+        return Running(lambda start, stop: sums_by_code(items[start:stop], pad, scores[start:stop]))
+
+
+@dataclass(frozen=True)
+class HitScores(Block[tuple[Running, Running]]):
+    """The scores of each item where it is a hit in the first k places, added up, and how many: `[V]` float64 each."""
+
+    ranking: Ranking
+    relevance: Relevance
+    counted: Counted | None
+
+    def make(self, blocks: Blocks) -> tuple[Running, Running]:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
+        scores = blocks[ShownColumn("score", self.ranking)][hits.rows, hits.place_of - 1].double()
+        return hit_sums(blocks, hits, items, scores), hit_sums(blocks, hits, items, torch.ones_like(scores))
+
+
+def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> Running:
+    """`[V]` float64: numbers `[n]` of hits in the first k places, added up by item."""
+
+    def between(start: int, stop: int) -> Floats:
+        chosen = hits.between(start, stop)
+        return sums_by_code(items[chosen], blocks.batch.shown.pad, numbers[chosen])
+
+    return Running(between)

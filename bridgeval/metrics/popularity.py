@@ -1,0 +1,108 @@
+"""Popularity: which items are in the head, which in the tail, and how much of it the lists hold.
+
+Items are split into a head and a tail by their popularity in the history: sorted by popularity, equal ones by id, the
+head is the shortest prefix that holds more than `pop_ratio` of all interactions; the tail is the rest, with items that
+nobody has. The split is the same on every run and machine, which WarpRec's is not where the cut falls among equals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bridgeval.data.context import Context, Table
+from bridgeval.data.ranking import Ranking
+from bridgeval.engine.blocks import Block, Blocks, by_item
+from bridgeval.metrics.grouped import Codes
+from bridgeval.metrics.totals import FirstItems
+
+HEAD, TAIL = 1, 2
+Unknown = Literal["tail", "neither"]
+
+
+@dataclass(frozen=True)
+class PopularityGroups(Block[Codes]):
+    """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks.
+
+    Attributes:
+        pop_ratio: the share of all interactions that the head exceeds.
+        unknown: an item that the catalogue lacks is in the "tail", or in "neither".
+    """
+
+    pop_ratio: float
+    unknown: Unknown = "neither"
+
+    def make(self, blocks: Blocks) -> Codes:
+        return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
+
+    def _codes(self, blocks: Blocks) -> Tensor:
+        codes = torch.where(blocks.lookup.aligned(head_of(blocks.context, self.pop_ratio)), HEAD, TAIL)
+        if self.unknown == "neither":
+            codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
+        codes[-1] = 3
+        return codes
+
+
+def head_of(context: Context, pop_ratio: float) -> Table:
+    """Whether each item of the history is in the head.
+
+    >>> from bridgeval.data.ids import Ids
+    >>> popularity = Table(Ids.of(["a", "b", "c"]), np.array([2.0, 5.0, 2.0]))
+    >>> head_of(Context(items={"popularity": popularity}), 0.7).values  # b has 5 of 9, a and b have 7
+    array([ True,  True, False])
+    """
+    popularity = context.items["popularity"]
+    order = np.argsort(-popularity.values, kind="stable")
+    so_far = np.cumsum(popularity.values[order])
+    # 0.57 * 100 is 56.99999999999999: rounding keeps a whole share whole.
+    limit = round(pop_ratio * float(popularity.values.sum()), 9)
+    head = np.zeros(len(order), dtype=bool)
+    head[order[: int(np.searchsorted(so_far, limit, side="right")) + 1]] = True
+    return Table(popularity.ids, head)
+
+
+@dataclass(frozen=True)
+class TailCounts(Block[Tensor]):
+    """How many of the first 1, 2, ... places hold an item of the tail: `[B, C]` int32."""
+
+    groups: PopularityGroups
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        in_tail = blocks.lookup.once(("tail", self.groups), lambda: blocks[self.groups].codes == TAIL)
+        return by_item(in_tail, blocks[FirstItems(self.ranking)]).cumsum(1, dtype=torch.int32)
+
+
+@dataclass(frozen=True)
+class PopularitySums(Block[Tensor]):
+    """Popularity added up over the first 1, 2, ... places: `[B, C]` float64."""
+
+    floor: float
+    unknown: Literal["rare", "left_out"]
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        popularity = blocks.lookup.once(("popularity", self.floor, self.unknown), lambda: self._popularity(blocks))
+        return by_item(popularity, blocks[FirstItems(self.ranking)]).cumsum_(1)
+
+    def _popularity(self, blocks: Blocks) -> Tensor:
+        """`[V + 1]`: what each item adds."""
+        popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
+        if self.unknown == "left_out":
+            popularity = popularity.masked_fill(~blocks.lookup.in_catalogue, 0)
+        popularity[-1] = 0
+        return popularity
+
+
+@dataclass(frozen=True)
+class KnownCounts(Block[Tensor]):
+    """Items of the catalogue in the first 1, 2, ... places: `[B, C]` int32."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return by_item(blocks.lookup.in_catalogue, blocks[FirstItems(self.ranking)]).cumsum(1, dtype=torch.int32)
