@@ -277,6 +277,7 @@ class Batch:
         return Rectangle(self.slates.history, self.start, self.stop, len(self.slates.items), self.device)
 
     def has_user_column(self, name: str) -> bool:
+        """Whether there is a column of this name."""
         return name in self.slates.user_columns
 
     def user_column(self, name: str) -> Tensor:

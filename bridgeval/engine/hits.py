@@ -1,4 +1,4 @@
-"""Hits as a rectangle of their own: few beside all that is shown, and all that most accuracy metrics look at."""
+"""Hits by themselves, one after another: few beside all that is shown, and all that most accuracy metrics look at."""
 
 from __future__ import annotations
 
