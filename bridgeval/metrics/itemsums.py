@@ -64,9 +64,11 @@ class HitScores(Block[tuple[Running, Running]]):
 
 def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> Running:
     """`[V]` float64: numbers `[n]` of hits in the first k places, added up by item."""
+    # The blocks keep this function, so it must not keep them: a cycle holds a whole batch until it is collected.
+    pad = blocks.batch.shown.pad
 
     def between(start: int, stop: int) -> Floats:
         chosen = hits.between(start, stop)
-        return sums_by_code(items[chosen], blocks.batch.shown.pad, numbers[chosen])
+        return sums_by_code(items[chosen], pad, numbers[chosen])
 
     return Running(between)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import fields
 
 import pytest
 
 import bridgeval
 from bridgeval import plugins
+from bridgeval.engine import plan
+from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import NeedError, SpecError
 from bridgeval.testing import World, check_metric, world
@@ -101,6 +105,28 @@ def fitting_world(metric: Metric) -> World | None:
 def test_a_metric_keeps_the_laws(name):
     (metric,) = bridgeval.parse(name)
     check_metric(metric, world=fitting_world(metric))
+
+
+def test_a_batch_is_gone_with_its_state_though_nothing_is_collected(monkeypatch):
+    made: list[tuple[str, weakref.ref[Blocks]]] = []
+
+    def watched(*arguments):
+        blocks = Blocks(*arguments)
+        made.append((name, weakref.ref(blocks)))
+        return blocks
+
+    monkeypatch.setattr(plan, "Blocks", watched)
+    gc.disable()
+    try:
+        for name in [*NATIVE, *VARIANTS]:
+            (metric,) = bridgeval.parse(name)
+            whole = "AUC" in name and "RocAuc" not in name
+            Trial(metric, world(whole=whole)).state()
+        kept = [name for name, blocks in made if blocks() is not None]
+    finally:
+        gc.enable()
+    assert len(made) >= len(NATIVE)
+    assert kept == []
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
