@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +15,7 @@ from torch import Tensor
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
 from bridgeval.data.sorting import count_repeats, sorted_rows, sorted_with_columns
 from bridgeval.data.standings import Standings, standings_in_lists
-from bridgeval.data.tensors import tensor_of
+from bridgeval.data.tensors import picked, tensor_of
 from bridgeval.errors import NeedError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
 CELLS_PER_BATCH = 3 << 19
 FEWEST_CELLS = 1 << 16
+Meetings = tuple[Tensor, Tensor, Tensor]
 
 
 class Shown(Protocol):
@@ -96,8 +97,13 @@ class Shown(Protocol):
         """The lists best first, cut to `depth` columns (None: all)."""
         ...
 
-    def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
-        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
+    def predictions(
+        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Meetings]
+    ) -> Meetings:
+        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored.
+
+        `hits`: those in the first `depth` places, for who would have to look for them.
+        """
         ...
 
     def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
@@ -190,7 +196,9 @@ class Rectangle:
 
     def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
         """`[B, D]`: a pair column in the order of ranked lists, looked up for no other items."""
-        return self._beside[name].cells(ranked.items) if name in self._beside else ranked.of(self.column(name))
+        if name in self._beside:
+            return self._beside[name].cells(ranked.items, once=not ranked.repeated)
+        return ranked.of(self.column(name))
 
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The lists best first, cut to `depth` columns (None: all)."""
@@ -214,11 +222,19 @@ class Rectangle:
         """`[B]` int64: how many items the ranking has, however deep."""
         return self.ranked_by(policy, None).counts
 
-    def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
+    def predictions(
+        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Meetings]
+    ) -> Meetings:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         shown = self.ranked_by(policy, None)
-        rows, places, columns = meetings(shown, relevant)
-        return rows, shown.of(self.column("score"))[rows, places], columns
+        rows, places, columns = hits()
+        if depth is not None and depth < shown.items.shape[1]:
+            behind = replace(shown, items=shown.items[:, depth:], valid=shown.valid[:, depth:])
+            further = meetings(behind, relevant)
+            rows, columns = torch.cat([rows, further[0]]), torch.cat([columns, further[2]])
+            places = torch.cat([places, further[1] + depth])
+        places = places if shown.index is None else picked(shown.index, rows, places)
+        return rows, picked(self.column("score"), rows, places), columns
 
     def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
         """For each relevant item, how many irrelevant candidates stand above it and how many tie."""

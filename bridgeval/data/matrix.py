@@ -177,7 +177,7 @@ class Matrix:
             valid = self._scores.gather(1, index) != MASKED
         return RankedLists(self._columns.codes[index].masked_fill_(~valid, self.pad), valid, index, self.pad)
 
-    def predictions(self, policy: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
+    def predictions(self, policy: Ranking, relevant: RelevantLists, *_: object) -> tuple[Tensor, Tensor, Tensor]:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         scores, known = self._of(policy, relevant)
         rows, at = torch.nonzero(known, as_tuple=True)

@@ -15,6 +15,7 @@ from torch import Tensor
 from bridgeval.data.grouping import Grouping, grouping_of
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
+from bridgeval.data.sorting import shared_cells
 from bridgeval.data.threads import side_by_side
 
 Positions = npt.NDArray[np.int64]
@@ -77,13 +78,30 @@ class PairColumn:
         """`[m]`: what stands beside pairs."""
         return self._found(items + users * self.size if self.by_user else items.astype(np.int64))
 
-    def cells(self, items: Tensor) -> Tensor:
-        """`[U, K]`: what stands beside the items of each user; beside V, no item, stands anything."""
-        codes = items.cpu().numpy()
-        return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
+    def cells(self, items: Tensor, once: bool = False) -> Tensor:
+        """`[U, K]`: what stands beside the items of each user; beside V, no item, stands anything.
+
+        Args:
+            once: whether no user has an item twice. Then all are looked up by a sort, unless a few users have so many
+                pairs that lists of equal length would be mostly empty.
+        """
+        width = int(np.diff(self.offsets).max(initial=0))
+        if not once or not self.by_user or width * len(items) > 2 * (items.numel() + len(self.items)):
+            codes = items.cpu().numpy()
+            return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
+        own = np.full((len(items), width), self.size, dtype=np.int32)
+        own[np.arange(width) < np.diff(self.offsets)[:, None]] = self.items
+        shared = shared_cells(items, torch.from_numpy(own).to(items.device), self.size)
+        rows, columns, at = (part.cpu().numpy() for part in shared)
+        found = self._nothing(items.shape)
+        found[rows, columns] = True if self.values is None else self.values[self.offsets[rows] + at]
+        return torch.from_numpy(found).to(items.device)
+
+    def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        return np.zeros(shape, dtype=bool) if self.values is None else np.full(shape, np.nan)
 
     def _found(self, wanted: Positions) -> npt.NDArray[Any]:
-        found = np.zeros(wanted.shape, dtype=bool) if self.values is None else np.full(wanted.shape, np.nan)
+        found = self._nothing(wanted.shape)
         if not len(self._keys):
             return found
         wanted, flat = wanted.reshape(-1), found.reshape(-1)

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn
+from bridgeval.data.tensors import picked
+from bridgeval.engine.blocks import Block, Blocks, Meetings, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.state import Moments, State
 from bridgeval.engine.summary import Result
@@ -130,12 +131,14 @@ class Joined(Block[Pairs]):
 
     def make(self, blocks: Blocks) -> Pairs:
         truth = blocks[Relevant(self.relevance)]
-        rows, predicted, at = blocks.batch.shown.predictions(self.ranking, truth)
+        rows, predicted, at = blocks.batch.shown.predictions(
+            self.ranking, truth, blocks.depth, lambda: blocks[Meetings(self.ranking, self.relevance)]
+        )
         found = torch.bincount(rows, minlength=len(blocks))
         return Pairs(
             rows,
             predicted.double(),
-            truth.gains[rows, at].double(),
+            picked(truth.gains, rows, at).double(),
             truth.counts - found,
             blocks.batch.shown.candidates(self.ranking) - found,
         )

@@ -130,7 +130,24 @@ class Relevant(Block[RelevantLists]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> RelevantLists:
+        same = blocks[InEffect(self.relevance)]
+        if same != self.relevance:
+            return blocks[Relevant(same)]
         return ranking.relevant_lists(blocks.batch.relevant, self.relevance)
+
+
+@dataclass(frozen=True)
+class InEffect(Block[Relevance]):
+    """The plainest policy that finds the same rows of the batch relevant: metrics of different ones share blocks."""
+
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Relevance:
+        truth, above = blocks.batch.relevant, self.relevance.above
+        if above is not None:
+            enough = truth.column("gain") > above
+            above = None if bool(enough.all()) or bool((enough | ~truth.valid).all()) else above
+        return Relevance(above, self.relevance.duplicates if truth.repeated else "best")
 
 
 @dataclass(frozen=True)
@@ -170,6 +187,9 @@ class Meetings(Block[tuple[Tensor, Tensor, Tensor]]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
+        same = blocks[InEffect(self.relevance)]
+        if same != self.relevance:
+            return blocks[Meetings(self.ranking, same)]
         return ranking.meetings(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
 
 

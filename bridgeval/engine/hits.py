@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.data.sorting import order_of_small
+from bridgeval.data.tensors import picked
 from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
 
 Repeated = Literal["once", "each"]
@@ -68,7 +69,7 @@ class HitList:
 
     def of_relevant(self, cells: Tensor) -> Tensor:
         """`[n]`: what cells `[B, R]` of the relevant lists hold for each hit."""
-        return cells.reshape(-1).index_select(0, self.rows * cells.shape[1] + self.column_of)
+        return picked(cells, self.rows, self.column_of)
 
     def by_place(self, values: Tensor) -> Tensor:
         """`[n]`: values of each hit in the order of their places; for `up_to`."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.tensors import picked
 from bridgeval.engine.blocks import Block, Blocks, Counted, ShownColumn
 from bridgeval.engine.hits import HitList, HitPlaces
 from bridgeval.engine.state import Floats
@@ -58,7 +59,7 @@ class HitScores(Block[tuple[Running, Running]]):
     def make(self, blocks: Blocks) -> tuple[Running, Running]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
-        scores = blocks[ShownColumn("score", self.ranking)][hits.rows, hits.place_of - 1].double()
+        scores = picked(blocks[ShownColumn("score", self.ranking)], hits.rows, hits.place_of - 1).double()
         return hit_sums(blocks, hits, items, scores), hit_sums(blocks, hits, items, torch.ones_like(scores))
 
 

@@ -97,7 +97,7 @@ class HitItems(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return blocks[Relevant(self.relevance)].items[hits.rows, hits.column_of]
+        return hits.of_relevant(blocks[Relevant(self.relevance)].items)
 
 
 @dataclass(frozen=True)

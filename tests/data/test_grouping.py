@@ -1,5 +1,7 @@
 """Rows grouped by user, and ids encoded by runs, beside plain sorting."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -83,5 +85,8 @@ def test_pairs_are_found_in_the_first_row_that_has_them(pairs):
     everyone, everything = np.divmod(np.arange(36), 6)
     expected = [pairs.index((u, i)) if (u, i) in pairs else -1 for u in range(6) for i in range(6)]
     assert np.nan_to_num(column.beside(everyone, everything), nan=-1).tolist() == expected
-    some = column.part(2, 5).cells(torch.arange(6).expand(3, 6))
-    assert some.nan_to_num(nan=-1).flatten().tolist() == expected[12:30]
+    for once in (False, True):
+        some = column.part(2, 5).cells(torch.arange(6).expand(3, 6), once)
+        assert some.nan_to_num(nan=-1).flatten().tolist() == expected[12:30]
+        seen = replace(column, values=None).part(2, 5).cells(torch.arange(6).expand(3, 6), once)
+        assert seen.flatten().tolist() == [row >= 0 for row in expected[12:30]]
