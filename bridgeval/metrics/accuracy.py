@@ -18,7 +18,16 @@ from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount, at
 from bridgeval.engine.hits import HitCount, HitPlaces, Repeated
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.gains import Discount, DiscountedGains, Gain, GradedHits, IdealGains, discounts
+from bridgeval.metrics.gains import (
+    Discount,
+    DiscountedGains,
+    Gain,
+    GainInEffect,
+    GradedHits,
+    IdealGains,
+    discounts,
+    ideals,
+)
 from bridgeval.metrics.parts import PartValues, check_parts
 
 
@@ -200,14 +209,20 @@ class nDCG(TopKMetric):
     discount: Discount = field(default="log2", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[GradedHits(self.gain, self.ranking, self.relevance)].hits
-        gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
-        return hits.up_to(self.k, gains) / self._ideal(blocks)
+        gain = blocks[GainInEffect(self.gain, self.relevance)]
+        hits = blocks[GradedHits(gain, self.ranking, self.relevance)].hits
+        gains = blocks[DiscountedGains(gain, self.discount, self.ranking, self.relevance)]
+        return hits.up_to(self.k, gains) / self._ideal(blocks, gain)
 
-    def _ideal(self, blocks: Blocks) -> Tensor | float:
+    def _ideal(self, blocks: Blocks, gain: Gain) -> Tensor | float:
         if self.ideal == "k":
             return float(discounts(self.discount, self.k, blocks.device).sum())
-        best = blocks[IdealGains(self.gain, self.discount, self.relevance)]
+        if gain == "binary":
+            reached = blocks[RelevantCount(self.relevance)]
+            if self.ideal == "listed":
+                reached = torch.minimum(reached, blocks[ShownCount(self.ranking)])
+            return ideals(self.discount, self.k, blocks.device).index_select(0, reached.clamp(max=self.k))
+        best = blocks[IdealGains(gain, self.discount, self.relevance)]
         if self.ideal == "listed":
             # A user who was shown nothing has found nothing either, whatever that is divided by.
             listed = blocks[ShownCount(self.ranking)].clamp(min=1, max=min(self.k, best.shape[1]))

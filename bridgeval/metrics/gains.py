@@ -29,6 +29,12 @@ def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
     return 1 / torch.log2(places + 1) if kind == "log2" else 1 / torch.log2(places).clamp(min=1)
 
 
+@lru_cache(maxsize=64)
+def ideals(kind: Discount, length: int, device: torch.device) -> Tensor:
+    """`[length + 1]` float64: DCG of 0, 1, 2, ... hits in the first places; 1 for none, to divide by. Made once."""
+    return torch.cat([torch.ones(1, dtype=torch.float64, device=device), discounts(kind, length, device).cumsum(0)])
+
+
 def gains_of(kind: Gain, grades: Tensor, valid: Tensor) -> Tensor:
     """Grades turned into gains, 0 where not valid."""
     if kind == "binary":
@@ -56,6 +62,21 @@ class Gains(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         relevant = blocks[Relevant(self.relevance)]
         return gains_of(self.gain, relevant.gains, relevant.valid)
+
+
+@dataclass(frozen=True)
+class GainInEffect(Block[Gain]):
+    """The plainest gain that is the same in this batch: "binary" where every grade is 1."""
+
+    gain: Gain
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Gain:
+        if self.gain not in ("linear", "exponential"):
+            return self.gain
+        relevant = blocks[Relevant(self.relevance)]
+        alike = relevant.gains == 1
+        return "binary" if bool(alike.all()) or bool((alike | ~relevant.valid).all()) else self.gain
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,11 @@ class GradedHits(Block[Graded]):
         if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
             relevance = replace(relevance, above=None)
         hits = blocks[HitPlaces(self.ranking, relevance)]
-        return Graded(hits, hits.of_relevant(blocks[Gains(self.gain, relevance)]), blocks[Relevant(relevance)])
+        if self.gain == "binary":
+            gains = torch.ones(len(hits.rows), dtype=torch.float64, device=blocks.device)
+        else:
+            gains = hits.of_relevant(blocks[Gains(self.gain, relevance)])
+        return Graded(hits, gains, blocks[Relevant(relevance)])
 
 
 @dataclass(frozen=True)

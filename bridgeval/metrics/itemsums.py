@@ -13,7 +13,7 @@ from bridgeval.data.tensors import picked
 from bridgeval.engine.blocks import Block, Blocks, Counted, ShownColumn
 from bridgeval.engine.hits import HitList, HitPlaces
 from bridgeval.engine.state import Floats
-from bridgeval.metrics.gains import Gain, GradedHits, discounts
+from bridgeval.metrics.gains import Gain, GainInEffect, GradedHits, discounts
 from bridgeval.metrics.totals import HitItems, ListedItems, Running, counted_items, sums_by_code
 
 
@@ -28,7 +28,8 @@ class GainSums(Block[Running]):
     counted: Counted | None
 
     def make(self, blocks: Blocks) -> Running:
-        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
+        gain = blocks[GainInEffect(self.gain, self.relevance)]
+        graded = blocks[GradedHits(gain, self.ranking, self.relevance)]
         gains = graded.gains
         if self.discount == "log2":
             gains = gains * discounts("log2", blocks.batch.shown.width, blocks.device)[graded.hits.place_of - 1]
