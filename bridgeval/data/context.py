@@ -31,6 +31,8 @@ class Table:
     def aligned(self, ids: Ids) -> npt.NDArray[Any]:
         """The values of `ids`, `[len(ids)]` or `[len(ids), F]`."""
         where = ids.positions_in(self.ids)
+        if (where >= 0).all():
+            return self.values[where]
         values = np.full((len(ids), *self.values.shape[1:]), self.default, dtype=self.values.dtype)
         found = where >= 0
         values[found] = self.values[where[found]]

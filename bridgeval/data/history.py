@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from bridgeval.data.context import Table
 from bridgeval.data.encoding import encode
@@ -14,7 +15,7 @@ from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.pairs import Positions, each_pair_once
 from bridgeval.data.rows import Rows
 from bridgeval.data.slates import Lists
-from bridgeval.data.tensors import looked_up
+from bridgeval.data.tensors import looked_up, tensor_of
 from bridgeval.data.threads import side_by_side
 
 
@@ -62,7 +63,8 @@ class History:
     @property
     def popularity(self) -> Table:
         """How many users have each item."""
-        return Table(self.items, np.bincount(self.codes, minlength=len(self.items)).astype(np.float64))
+        holders = torch.bincount(tensor_of(self.codes), minlength=len(self.items))
+        return Table(self.items, holders.double().numpy())
 
     def counts(self, users: Ids) -> npt.NDArray[np.int64]:
         """`[len(users)]`: how many items each of some users has."""

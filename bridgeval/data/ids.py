@@ -117,7 +117,8 @@ class Ids:
             return np.full(len(self), -1, dtype=np.int64)
         same_kind(vocabulary, self, "ids")
         if self.is_integer:
-            return vocabulary._searcher(self.values)
+            same = np.array_equal(self.values, vocabulary.values)
+            return np.arange(len(self)) if same else vocabulary._searcher(self.values)
         coded = is_coded(self.values)
         wanted = self.values.dictionary if coded else self.values
         found = pc.index_in(wanted, value_set=vocabulary.to_arrow()).fill_null(-1)

@@ -137,10 +137,14 @@ def each_pair_once(
     """
     offsets, items, moved = by_user.moved(items, {} if values is None else {"": values})
     beside = moved.get("", np.zeros(len(items), dtype=np.int8))
-    cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
-    cuts[-1] = len(offsets) - 1
-    pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
-    items, beside = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
+    lengths = np.diff(offsets)
+    if values is None and len(items) and lengths.min() == lengths.max():
+        items = np.sort(items.reshape(len(lengths), -1), axis=1).reshape(-1)
+    else:
+        cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
+        cuts[-1] = len(lengths)
+        pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
+        items, beside = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
     again = np.flatnonzero(items[1:] == items[:-1]) + 1
     again = again[offsets[np.searchsorted(offsets, again)] != again]
     if len(again):

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, ShownCount, Users, at_cutoff
+from bridgeval.engine.blocks import Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
@@ -59,7 +59,7 @@ class ACLT(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         groups = PopularityGroups(self.pop_ratio, self.unknown)
-        return at_cutoff(blocks[TailCounts(groups, self.ranking)], self.k).double()
+        return blocks[TailCounts(groups, self.ranking)].up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class ARP(TopKMetric):
         return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = at_cutoff(blocks[PopularitySums(self.floor, self.unknown, self.ranking)], self.k)
+        total = blocks[PopularitySums(self.floor, self.unknown, self.ranking)].up_to(self.k)
         if self.unknown == "rare":
             return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
-        return total / at_cutoff(blocks[KnownCounts(self.ranking)], self.k)
+        return total / blocks[KnownCounts(self.ranking)].up_to(self.k)
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,14 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, UserGroups, Users, at_cutoff
+from bridgeval.engine.blocks import Blocks, ShownCount, UserGroups, Users
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.gains import Gain
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
-from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores
+from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores, ScoreSums
 from bridgeval.metrics.parts import PartValues, check_parts
 from bridgeval.metrics.totals import cell_counts, listed_by, mean_gap, population, who
 
@@ -215,18 +214,5 @@ class UserMADRating(UserDeviation):
         return super().needs() | Needs(pairs=frozenset({"score"}))
 
     def user_values(self, blocks: Blocks) -> Tensor:
-        total = at_cutoff(blocks[ScoreSums(self.ranking)], self.k)
+        total = blocks[ScoreSums(self.ranking)].up_to(self.k)
         return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
-
-
-@dataclass(frozen=True)
-class ScoreSums(Block[Tensor]):
-    """Scores added up over the first 1, 2, ... places: `[B, C]` float64."""
-
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Tensor:
-        scores = blocks[ShownColumn("score", self.ranking)][:, : blocks.cutoff].double()
-        if bool((blocks[ShownCount(self.ranking)] < scores.shape[1]).any()):
-            scores = scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
-        return scores.cumsum(1)

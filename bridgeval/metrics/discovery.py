@@ -19,7 +19,7 @@ from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCou
 from bridgeval.engine.hits import Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.totals import FirstItems, ListedItems
+from bridgeval.metrics.totals import ListedItems, Running, sums_by_user
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Surprisal(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item popularity"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = at_cutoff(blocks[SurprisalSums(self.ranking)], self.k)
+        total = blocks[SurprisalSums(self.ranking)].up_to(self.k)
         return total / _places(blocks, self.ranking, self.k, self.divide_by)
 
 
@@ -83,7 +83,7 @@ class Novelty(TopKMetric):
         return super().needs() | Needs(pairs=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        old = at_cutoff(blocks[SeenCounts(self.ranking, self.repeated)], self.k).double()
+        old = blocks[SeenCounts(self.ranking, self.repeated)].up_to(self.k)
         shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
         value = (shown - old) / _places(blocks, self.ranking, self.k, self.divide_by)
         return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
@@ -196,28 +196,29 @@ class FirstShown(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class SeenCounts(Block[Tensor]):
-    """Items of the history in the first 1, 2, ... places: `[B, C]` int32; a repeated one "once" or "each" time."""
+class SeenCounts(Block[Running[Tensor]]):
+    """Items of the history in the first k places: `[B]` int64; a repeated one "once" or "each" time."""
 
     ranking: Ranking = Ranking()
     repeated: Repeated = "once"
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         seen = blocks[ShownColumn("seen", self.ranking)]
         once = self.repeated == "once"
         used = blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid
-        return (seen & used)[:, : blocks.cutoff].cumsum(1, dtype=torch.int32)
+        by_place = (seen & used)[:, : blocks.cutoff].t().contiguous()
+        return Running(lambda start, stop: by_place[start:stop].sum(0))
 
 
 @dataclass(frozen=True)
-class SurprisalSums(Block[Tensor]):
-    """Scaled self-information summed over the first 1, 2, ... places: `[B, C]` float64."""
+class SurprisalSums(Block[Running[Tensor]]):
+    """Scaled self-information summed over the first k places: `[B]` float64."""
 
     ranking: Ranking = Ranking()
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         weights = blocks.lookup.once(SurprisalSums, lambda: self._weights(blocks))
-        return by_item(weights, blocks[FirstItems(self.ranking)]).cumsum_(1)
+        return sums_by_user(blocks, self.ranking, weights)
 
     def _weights(self, blocks: Blocks) -> Tensor:
         """`[V + 1]`: of each item, and 0 where there is none."""
@@ -235,7 +236,7 @@ class TouchedLabels(Block[list[list[Tensor]]]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> list[list[Tensor]]:
-        items = blocks[ListedItems(self.ranking, None)]
+        items = blocks[ListedItems(self.ranking)]
         nothing = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
         return [list(accumulate(by_item(bits, items), torch.bitwise_or)) or [nothing] for bits in blocks[LabelBits()]]
 

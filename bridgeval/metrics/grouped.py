@@ -72,21 +72,21 @@ def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None =
 
 
 @dataclass(frozen=True)
-class CellGroups(Block[Running]):
+class CellGroups(Block[Running[Floats]]):
     """How many of the first k places hold an item of each group: `[user groups, item groups]` float64."""
 
     groups: Block[Codes]
     listed: ListedItems
     by_user: bool = False
 
-    def make(self, blocks: Blocks) -> Running:
+    def make(self, blocks: Blocks) -> Running[Floats]:
         users = blocks[UserGroups()] if self.by_user else None
         cells = grouped(blocks, blocks[self.groups], blocks[self.listed], users)
         return Running(lambda start, stop: cells.counts(slice(start, stop)))
 
 
 @dataclass(frozen=True)
-class HitGroups(Block[Running]):
+class HitGroups(Block[Running[Floats]]):
     """How many hits in the first k places are of each group: `[1, item groups]` float64."""
 
     groups: Block[Codes]
@@ -94,7 +94,7 @@ class HitGroups(Block[Running]):
     relevance: Relevance
     counted: Counted | None
 
-    def make(self, blocks: Blocks) -> Running:
+    def make(self, blocks: Blocks) -> Running[Floats]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
         cells = grouped(blocks, blocks[self.groups], items)

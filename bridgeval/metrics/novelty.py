@@ -14,11 +14,11 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Ranked, at_cutoff, by_item
+from bridgeval.engine.blocks import Block, Blocks, Ranked, by_item
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.gains import GradedHits, discounts
-from bridgeval.metrics.totals import FirstItems
+from bridgeval.metrics.gains import Gain, GradedHits, discounts
+from bridgeval.metrics.totals import ListedItems, Running
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]
@@ -55,33 +55,42 @@ class ItemNovelty(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class NoveltySums(Block[Tensor]):
-    """Weighted, discounted novelty, float64: of each hit by place, `[n]`; unweighted, of the first 1, 2, ... places,
-    `[B, C]`.
-    """
+class HitNovelty(Block[Tensor]):
+    """Weighted, discounted novelty of each hit, by place: `[n]` float64."""
 
     novelty: ItemNovelty
-    gain: Weight
+    gain: Gain
     ranking: Ranking
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
         weights = discounts("log2", blocks.batch.shown.width, blocks.device)
-        if self.gain == "none":
-            items = blocks[FirstItems(self.ranking)]
-            return (by_item(blocks[self.novelty], items) * weights[: items.shape[1]]).cumsum_(1)
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         novelty = by_item(blocks[self.novelty], graded.items)
-        return graded.hits.by_place(graded.gains * novelty * weights[graded.hits.place_of - 1])
+        return graded.hits.by_place(graded.gains * novelty * weights.index_select(0, graded.hits.place_of - 1))
 
-    def up_to(self, k: int, blocks: Blocks) -> Tensor:
-        """`[B]`: within the first k places, over the sum of k discounts."""
-        sums = blocks[self]
-        if self.gain == "none":
-            total = at_cutoff(sums, k)
-        else:
-            total = blocks[GradedHits(self.gain, self.ranking, self.relevance)].hits.up_to(k, sums)
-        return total / discounts("log2", k, blocks.device).sum()
+
+@dataclass(frozen=True)
+class ListNovelty(Block[Running[Tensor]]):
+    """Discounted novelty of all that is shown in the first k places: `[B]` float64."""
+
+    novelty: ItemNovelty
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Running[Tensor]:
+        weights = discounts("log2", blocks.batch.shown.width, blocks.device)[:, None]
+        novelty, items = blocks[self.novelty], blocks[ListedItems(self.ranking)]
+        return Running(lambda start, stop: (by_item(novelty, items[start:stop]) * weights[start:stop]).sum(0))
+
+
+def novelty_of(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) -> Tensor:
+    """`[B]`: what the first k places come to, over the sum of k discounts."""
+    if metric.gain == "none":
+        total = blocks[ListNovelty(novelty, metric.ranking)].up_to(metric.k)
+    else:
+        policies = (metric.gain, metric.ranking, metric.relevance)
+        total = blocks[GradedHits(*policies)].hits.up_to(metric.k, blocks[HitNovelty(novelty, *policies)])
+    return total / discounts("log2", metric.k, blocks.device).sum()
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ class EFD(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         novelty = ItemNovelty("surprisal", self.floor)
-        values = NoveltySums(novelty, self.gain, self.ranking, self.relevance).up_to(self.k, blocks)
+        values = novelty_of(blocks, self, novelty)
         if self.unknown == "rare":
             return values
         shown = blocks[Ranked(self.ranking)]
@@ -161,4 +170,4 @@ class EPC(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         novelty = ItemNovelty("complement", self.floor, self.out_of)
-        return NoveltySums(novelty, self.gain, self.ranking, self.relevance).up_to(self.k, blocks)
+        return novelty_of(blocks, self, novelty)

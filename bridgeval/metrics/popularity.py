@@ -16,9 +16,9 @@ from torch import Tensor
 
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, by_item
+from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.metrics.grouped import Codes
-from bridgeval.metrics.totals import FirstItems
+from bridgeval.metrics.totals import Running, sums_by_user
 
 HEAD, TAIL = 1, 2
 Unknown = Literal["tail", "neither"]
@@ -66,28 +66,28 @@ def head_of(context: Context, pop_ratio: float) -> Table:
 
 
 @dataclass(frozen=True)
-class TailCounts(Block[Tensor]):
-    """How many of the first 1, 2, ... places hold an item of the tail: `[B, C]` int32."""
+class TailCounts(Block[Running[Tensor]]):
+    """How many of the first k places hold an item of the tail: `[B]` float64."""
 
     groups: PopularityGroups
     ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Tensor:
-        in_tail = blocks.lookup.once(("tail", self.groups), lambda: blocks[self.groups].codes == TAIL)
-        return by_item(in_tail, blocks[FirstItems(self.ranking)]).cumsum(1, dtype=torch.int32)
+    def make(self, blocks: Blocks) -> Running[Tensor]:
+        in_tail = blocks.lookup.once(("tail", self.groups), lambda: (blocks[self.groups].codes == TAIL).double())
+        return sums_by_user(blocks, self.ranking, in_tail)
 
 
 @dataclass(frozen=True)
-class PopularitySums(Block[Tensor]):
-    """Popularity added up over the first 1, 2, ... places: `[B, C]` float64."""
+class PopularitySums(Block[Running[Tensor]]):
+    """Popularity added up over the first k places: `[B]` float64."""
 
     floor: float
     unknown: Literal["rare", "left_out"]
     ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         popularity = blocks.lookup.once(("popularity", self.floor, self.unknown), lambda: self._popularity(blocks))
-        return by_item(popularity, blocks[FirstItems(self.ranking)]).cumsum_(1)
+        return sums_by_user(blocks, self.ranking, popularity)
 
     def _popularity(self, blocks: Blocks) -> Tensor:
         """`[V + 1]`: what each item adds."""
@@ -99,10 +99,10 @@ class PopularitySums(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class KnownCounts(Block[Tensor]):
-    """Items of the catalogue in the first 1, 2, ... places: `[B, C]` int32."""
+class KnownCounts(Block[Running[Tensor]]):
+    """Items of the catalogue in the first k places: `[B]` float64."""
 
     ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Tensor:
-        return by_item(blocks.lookup.in_catalogue, blocks[FirstItems(self.ranking)]).cumsum(1, dtype=torch.int32)
+    def make(self, blocks: Blocks) -> Running[Tensor]:
+        return sums_by_user(blocks, self.ranking, blocks.lookup.in_catalogue.double())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -16,16 +16,17 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
 
 Among = Literal["shown", "catalogue"]
+Numbers = TypeVar("Numbers", Floats, Tensor)
 
 
-class Running:
-    """Sums over the first k places of all lists. A place is looked at once, however many cutoffs ask.
+class Running(Generic[Numbers]):
+    """Sums over the first k places: of all lists, or of each. A place is looked at once, however many cutoffs ask.
 
     Args:
         between: the sums over the places from the first number, counted from 0, to before the second.
@@ -34,11 +35,11 @@ class Running:
     array([6])
     """
 
-    def __init__(self, between: Callable[[int, int], Floats]) -> None:
-        self._between = between
-        self._known: dict[int, Floats] = {}
+    def __init__(self, between: Callable[[int, int], Numbers]) -> None:
+        self._between: Callable[[int, int], Numbers] = between
+        self._known: dict[int, Numbers] = {}
 
-    def up_to(self, k: int) -> Floats:
+    def up_to(self, k: int) -> Numbers:
         if k not in self._known:
             before = max((known for known in self._known if known < k), default=0)
             sums = self._between(before, k)
@@ -67,25 +68,21 @@ def counted_items(blocks: Blocks, counted: Counted | None, items: Tensor, rows: 
 
 
 @dataclass(frozen=True)
-class FirstItems(Block[Tensor]):
-    """The items in the first C places: `[B, C]` int64 codes, V where there is none."""
-
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Tensor:
-        return blocks[Ranked(self.ranking)].items[:, : blocks.cutoff].long().contiguous()
-
-
-@dataclass(frozen=True)
 class ListedItems(Block[Tensor]):
-    """The items in the first C places of users who count, place by place: `[C, B]` int64, V in the other cells."""
+    """The items in the first C places of users who count, place by place: `[C, B]` codes, V in the other cells."""
 
     ranking: Ranking
-    counted: Counted | None
+    counted: Counted | None = None
 
     def make(self, blocks: Blocks) -> Tensor:
         items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
-        return counted_items(blocks, self.counted, items).t().contiguous().long()
+        return counted_items(blocks, self.counted, items).t().contiguous()
+
+
+def sums_by_user(blocks: Blocks, ranking: Ranking, numbers: Tensor) -> Running[Tensor]:
+    """`[B]` float64: numbers of items, `[V + 1]` float64, added up over the first k places of each list."""
+    items = blocks[ListedItems(ranking)]
+    return Running(lambda start, stop: by_item(numbers, items[start:stop]).sum(0))
 
 
 @dataclass(frozen=True)
@@ -137,12 +134,12 @@ def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
 
 
 @dataclass(frozen=True)
-class CellCounts(Block[Running]):
+class CellCounts(Block[Running[Floats]]):
     """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
 
     listed: ListedItems
 
-    def make(self, blocks: Blocks) -> Running:
+    def make(self, blocks: Blocks) -> Running[Floats]:
         items, pad = blocks[self.listed], blocks.batch.shown.pad
         return Running(lambda start, stop: sums_by_code(items[start:stop], pad))
 
