@@ -237,7 +237,7 @@ class TouchedLabels(Block[list[list[Tensor]]]):
 
     def make(self, blocks: Blocks) -> list[list[Tensor]]:
         items = blocks[ListedItems(self.ranking)]
-        nothing = torch.zeros(len(blocks), dtype=torch.int64, device=blocks.device)
+        nothing = torch.zeros(len(blocks), dtype=torch.int32, device=blocks.device)
         return [list(accumulate(by_item(bits, items), torch.bitwise_or)) or [nothing] for bits in blocks[LabelBits()]]
 
 

@@ -140,26 +140,26 @@ class NewTopics(Block[Tensor]):
         items = blocks[HitItems(self.ranking, self.relevance)]
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         most = int(hits.ordinal.max()) if len(hits.rows) else 0
+        where = hits.ordinal * hits.size + hits.rows
         touched = []
         for bits in blocks[LabelBits(positive=True)]:
-            cells = bits.new_zeros((most + 1, hits.size))
-            cells[hits.ordinal, hits.rows] = by_item(bits, items)
-            for above, here in pairwise(cells):
+            cells = bits.new_zeros((most + 1) * hits.size).scatter_(0, where, by_item(bits, items))
+            for above, here in pairwise(cells.view(most + 1, hits.size)):
                 here |= above
-            touched.append(cells[hits.ordinal, hits.rows])
+            touched.append(cells.index_select(0, where))
         found = label_count(touched)
         return hits.by_place(torch.where(hits.ordinal == 1, found, found.diff(prepend=found[:1])).double())
 
 
 @dataclass(frozen=True)
 class RelevantTopics(Block[Tensor]):
-    """How many features the relevant items of each user have between them: `[B]` int64."""
+    """How many features the relevant items of each user have between them: `[B]` int32."""
 
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Relevant(self.relevance)].items
-        none = torch.zeros(len(items), dtype=torch.int64, device=blocks.device)
+        items = blocks[Relevant(self.relevance)].items.t()
+        none = torch.zeros(len(blocks), dtype=torch.int32, device=blocks.device)
         return label_count(
-            reduce(torch.bitwise_or, by_item(bits, items).unbind(1), none) for bits in blocks[LabelBits(positive=True)]
+            reduce(torch.bitwise_or, by_item(bits, items), none) for bits in blocks[LabelBits(positive=True)]
         )

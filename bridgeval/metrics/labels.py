@@ -12,13 +12,13 @@ from torch import Tensor
 
 from bridgeval.engine.blocks import Block, Blocks
 
-LABELS_IN_A_WORD = 63
+LABELS_IN_A_WORD = 31
 """The sign is left alone."""
 
 
 @dataclass(frozen=True)
 class LabelBits(Block[Tensor]):
-    """The features of each item of the vocabulary: `[W, V + 1]` int64, a word for every 63 features.
+    """The features of each item of the vocabulary: `[W, V + 1]` int32, a word for every 31 features.
 
     Attributes:
         positive: only features with a value above 0, not all that are not 0.
@@ -27,30 +27,33 @@ class LabelBits(Block[Tensor]):
     positive: bool = False
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks.lookup.once(self, lambda: self._of(blocks.lookup.items("features")))
+        features = blocks.lookup.items("features")
+        if self.positive and blocks.lookup.once("no feature below 0", lambda: bool((features >= 0).all())):
+            return blocks[LabelBits()]
+        return blocks.lookup.once(self, lambda: self._of(features))
 
     def _of(self, features: Tensor) -> Tensor:
         has = features > 0 if self.positive else features != 0
         count = max(math.ceil(features.shape[1] / LABELS_IN_A_WORD), 1)
-        words = torch.zeros((count, len(has)), dtype=torch.int64, device=has.device)
+        words = torch.zeros((count, len(has)), dtype=torch.int32, device=has.device)
         for label, of_items in enumerate(has.unbind(1)):
             word, bit = divmod(label, LABELS_IN_A_WORD)
-            words[word] |= of_items.long() << bit
+            words[word] |= of_items.int() << bit
         return words
 
 
 def label_count(words: Iterable[Tensor]) -> Tensor:
     """How many bits of each number are set, added up over words of one shape.
 
-    >>> label_count([torch.tensor([0b101, 0]), torch.tensor([(1 << 63) - 1, 1])])
-    tensor([65,  1])
+    >>> label_count([torch.tensor([0b101, 0], dtype=torch.int32), torch.tensor([(1 << 31) - 1, 1], dtype=torch.int32)])
+    tensor([33,  1], dtype=torch.int32)
     """
     return reduce(torch.add, map(_bit_count, words))
 
 
 def _bit_count(bits: Tensor) -> Tensor:
     """Counted within pairs of bits, fours and bytes; the product adds up the bytes."""
-    bits = bits - (bits >> 1 & 0x5555555555555555)
-    bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333)
-    bits = bits + (bits >> 4) & 0x0F0F0F0F0F0F0F0F
-    return bits * 0x0101010101010101 >> 56
+    bits = bits - (bits >> 1 & 0x55555555)
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333)
+    bits = bits + (bits >> 4) & 0x0F0F0F0F
+    return bits * 0x01010101 >> 24
