@@ -21,8 +21,8 @@ from bridgeval.errors import NeedError
 if TYPE_CHECKING:
     from bridgeval.data.slates import Lists, Slates
 
-# Cells of a rectangle [B, K]: large enough to keep torch busy, small enough to stay near the caches.
-CELLS_PER_BATCH = 3 << 19
+# Cells of a rectangle [B, K]: many, for every batch costs as many operations, but few enough to stay near the caches.
+CELLS_PER_BATCH = 5 << 19
 FEWEST_CELLS = 1 << 16
 Meetings = tuple[Tensor, Tensor, Tensor]
 

@@ -59,13 +59,13 @@ class ItemDeviation(TotalMetric):
     def compute(self, state: Any) -> Result:
         if state.items.ids is None:
             return compared(state, mean_gap, self.undefined, self.unassigned)
-        table, shown = state.facts["groups"], np.flatnonzero(state.items.values[:, 1])
-        total, count = state.items.values[shown].T
-        groups, size = table.aligned(state.items.ids)[shown], len(table.labels) + 1
+        table, (total, count) = state.facts["groups"], state.items.values.T
+        means = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
+        groups, size = table.aligned(state.items.ids), len(table.labels) + 1
         sums = {
             "users": state.sums["users"],
-            "found": np.bincount(groups, weights=total / count, minlength=size),
-            "there": np.bincount(groups, minlength=size),
+            "found": np.bincount(groups, weights=means, minlength=size),
+            "there": np.bincount(groups, weights=count > 0, minlength=size),
         }
         by_group = Tally(Sums(sums), facts={"labels": table.labels})
         return compared(by_group, mean_gap, self.undefined, self.unassigned)
