@@ -184,7 +184,7 @@ class RowMetric(UserMetric):
             return super().update(blocks)
         pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
         values, unpredicted = self.rows(pairs.predicted, pairs.actual), pairs.unpredicted
-        if not isinstance(blocks.rows_of(counted), slice):
+        if not blocks.everyone(counted):
             values, unpredicted = values[counted[pairs.rows]], unpredicted[counted]
         return RowState(Moments.of(values.double().cpu().numpy()), int(unpredicted.sum()), int(pairs.unasked.sum()))
 

@@ -77,6 +77,10 @@ class Blocks:
             made = self._rows[id(counted)] = (counted, index)
         return made[1]
 
+    def everyone(self, counted: Tensor) -> bool:
+        """Whether all users of the batch count, `[B]` bool."""
+        return isinstance(self.rows_of(counted), slice)
+
     @property
     def context(self) -> Context:
         return self.lookup.context
@@ -168,6 +172,17 @@ class ShownCount(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         return blocks[Ranked(self.ranking)].counts
+
+
+@dataclass(frozen=True)
+class ShownWithin(Block[Tensor]):
+    """How many of the first k places hold an item: `[B]` float64."""
+
+    k: int
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
 
 
 @dataclass(frozen=True)

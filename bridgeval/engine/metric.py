@@ -167,10 +167,11 @@ class PolicyMetric(Metric):
 
     def counted(self, blocks: Blocks) -> Tensor:
         """`[B]` bool: who counts."""
-        return blocks[self._population]
+        return blocks[self.population]
 
     @cached_property
-    def _population(self) -> Counted:
+    def population(self) -> Counted:
+        """The block of who counts."""
         return Counted(self.users, self.ranking, self.relevance)
 
 

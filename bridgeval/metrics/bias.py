@@ -9,14 +9,14 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, ShownCount, Users
+from bridgeval.engine.blocks import Blocks, ShownWithin, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.grouped import history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.groups import Undefined, compared
-from bridgeval.metrics.popularity import KnownCounts, PopularityGroups, PopularitySums, TailCounts, Unknown, head_of
+from bridgeval.metrics.popularity import KnownCounts, PopularityGroups, PopularitySums, TailCounts, Unknown, head_in
 from bridgeval.metrics.totals import population, spread
 
 POPULARITY = Needs(context=frozenset({"item popularity"}))
@@ -84,7 +84,7 @@ class APLT(ACLT):
     def values(self, blocks: Blocks) -> Tensor:
         if self.divide_by == "k":
             return super().values(blocks) / self.k
-        return super().values(blocks) / blocks[ShownCount(self.ranking)].clamp(min=1, max=self.k)
+        return super().values(blocks) / blocks[ShownWithin(self.k, self.ranking)].clamp(min=1)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class ARP(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         total = blocks[PopularitySums(self.floor, self.unknown, self.ranking)].up_to(self.k)
         if self.unknown == "rare":
-            return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+            return total / blocks[ShownWithin(self.k, self.ranking)]
         return total / blocks[KnownCounts(self.ranking)].up_to(self.k)
 
 
@@ -216,7 +216,7 @@ class PopRSP(HeadAndTail):
 
     def _sizes(self, blocks: Blocks) -> Floats:
         def sizes() -> Floats:
-            head = float(head_of(blocks.context, self.pop_ratio).aligned(blocks.lookup.catalogue).sum())
+            head = float(head_in(blocks, self.pop_ratio).aligned(blocks.lookup.catalogue).sum())
             return np.array([0, head, len(blocks.lookup.catalogue) - head])
 
         return blocks.lookup.once(("head and tail", self.pop_ratio), sizes)

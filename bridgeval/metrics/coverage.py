@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.standings import rows_count
-from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
@@ -126,7 +125,7 @@ class NumRetrieved(TopKMetric):
     family = "coverage"
 
     def values(self, blocks: Blocks) -> Tensor:
-        return blocks[ShownCount(self.ranking)].clamp(max=self.k).to(torch.float64)
+        return blocks[ShownWithin(self.k, self.ranking)]
 
 
 @dataclass(frozen=True)

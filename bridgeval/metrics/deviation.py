@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Blocks, ShownCount, UserGroups, Users
+from bridgeval.engine.blocks import Block, Blocks, ShownWithin, UserGroups, Users
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
@@ -24,7 +24,7 @@ from bridgeval.metrics.gains import Gain
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
 from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores, ScoreSums
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import cell_counts, listed_by, mean_gap, population, who
+from bridgeval.metrics.totals import cell_counts, listed_by, mean_gap, population, sums_by_code, who
 
 
 @dataclass(frozen=True)
@@ -146,17 +146,26 @@ class UserDeviation(TotalMetric):
         raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
 
     def update(self, blocks: Blocks) -> Tally:
-        rows, labels = blocks.rows_of(self.counted(blocks)), blocks.context.users["groups"].labels
-        values, groups = (numbers.cpu().numpy()[rows] for numbers in (self.user_values(blocks), blocks[UserGroups()]))
-        defined = ~np.isnan(values)
-        if not defined.all():
-            values, groups = values[defined], groups[defined]
-        total = np.bincount(groups, weights=values, minlength=len(labels) + 1)
-        count = np.bincount(groups, minlength=len(labels) + 1)
+        values, groups, labels = self.user_values(blocks), blocks[UserGroups()], blocks.context.users["groups"].labels
+        has_value = self.counted(blocks) & ~values.isnan()
+        if bool(has_value.all()):
+            count = blocks[UserGroupSizes()]
+        else:
+            values, groups = values[has_value], groups[has_value]
+            count = sums_by_code(groups, len(labels) + 1)
+        total = sums_by_code(groups, len(labels) + 1, values)
         return Tally(Sums({"users": len(values), "found": total, "there": count}), facts={"labels": labels})
 
     def compute(self, state: Any) -> Result:
         return compared(state, mean_gap, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class UserGroupSizes(Block[Floats]):
+    """How many users of the batch are in each group, those without one first: `[G + 1]` float64."""
+
+    def make(self, blocks: Blocks) -> Floats:
+        return sums_by_code(blocks[UserGroups()], len(blocks.context.users["groups"].labels) + 1)
 
 
 @dataclass(frozen=True)
@@ -215,4 +224,4 @@ class UserMADRating(UserDeviation):
 
     def user_values(self, blocks: Blocks) -> Tensor:
         total = blocks[ScoreSums(self.ranking)].up_to(self.k)
-        return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        return total / blocks[ShownWithin(self.k, self.ranking)]

@@ -15,7 +15,17 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking, repeats
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users, at_cutoff, by_item
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    Ranked,
+    ShownColumn,
+    ShownCount,
+    ShownWithin,
+    Users,
+    at_cutoff,
+    by_item,
+)
 from bridgeval.engine.hits import Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.metrics.labels import LabelBits, label_count
@@ -84,7 +94,7 @@ class Novelty(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         old = blocks[SeenCounts(self.ranking, self.repeated)].up_to(self.k)
-        shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        shown = blocks[ShownWithin(self.k, self.ranking)]
         value = (shown - old) / _places(blocks, self.ranking, self.k, self.divide_by)
         return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
 
@@ -179,7 +189,7 @@ class CategoricalDiversity(TopKMetric):
 
 def _places(blocks: Blocks, ranking: Ranking, k: int, divide_by: Literal["shown", "k"]) -> Tensor | int:
     """What a share of the list is taken of; 0 / 0 leaves users without a list undefined."""
-    return k if divide_by == "k" else blocks[ShownCount(ranking)].clamp(max=k).double()
+    return k if divide_by == "k" else blocks[ShownWithin(k, ranking)]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, ShownWithin
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric
 
@@ -40,7 +40,7 @@ class RocAuc(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         found = blocks[HitPlaces(self.ranking, self.relevance)]
         hits = found.count(self.k)
-        misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
+        misses = blocks[ShownWithin(self.k, self.ranking)] - hits
         value = 1 - found.up_to(self.k, blocks[Inversions(self.ranking, self.relevance)]) / (hits * misses)
         if self.one_sided == "bounds":
             value = torch.where(misses == 0, 1.0, value)

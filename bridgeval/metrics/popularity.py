@@ -40,7 +40,7 @@ class PopularityGroups(Block[Codes]):
         return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
 
     def _codes(self, blocks: Blocks) -> Tensor:
-        codes = torch.where(blocks.lookup.aligned(head_of(blocks.context, self.pop_ratio)), HEAD, TAIL)
+        codes = torch.where(blocks.lookup.aligned(head_in(blocks, self.pop_ratio)), HEAD, TAIL)
         if self.unknown == "neither":
             codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
         codes[-1] = 3
@@ -63,6 +63,11 @@ def head_of(context: Context, pop_ratio: float) -> Table:
     head = np.zeros(len(order), dtype=bool)
     head[order[: int(np.searchsorted(so_far, limit, side="right")) + 1]] = True
     return Table(popularity.ids, head)
+
+
+def head_in(blocks: Blocks, pop_ratio: float) -> Table:
+    """`head_of` the context, made once."""
+    return blocks.lookup.once(("head", pop_ratio), lambda: head_of(blocks.context, pop_ratio))
 
 
 @dataclass(frozen=True)

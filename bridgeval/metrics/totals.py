@@ -49,14 +49,13 @@ class Running(Generic[Numbers]):
 
 def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
     """The block of who counts; None where everyone does, so that metrics of different populations share blocks."""
-    counted = Counted(metric.users, metric.ranking, metric.relevance)
-    return None if isinstance(blocks.rows_of(blocks[counted]), slice) else counted
+    return None if blocks.everyone(metric.counted(blocks)) else metric.population
 
 
 def population(blocks: Blocks, metric: PolicyMetric) -> int:
     """How many users of the batch count."""
-    rows = blocks.rows_of(metric.counted(blocks))
-    return len(blocks) if isinstance(rows, slice) else len(rows)
+    counted = metric.counted(blocks)
+    return len(blocks) if blocks.everyone(counted) else len(blocks.rows_of(counted))
 
 
 def counted_items(blocks: Blocks, counted: Counted | None, items: Tensor, rows: Tensor | None = None) -> Tensor:

@@ -14,7 +14,7 @@ from torch.nn.functional import logsigmoid
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownWithin
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
@@ -213,7 +213,7 @@ class WeightedMetric(TopKMetric):
 
     def places(self, blocks: Blocks) -> Tensor:
         """`[B]` float64: n, the places within k that hold an item."""
-        return blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
+        return blocks[ShownWithin(self.k, self.ranking)]
 
     def start(self) -> State:
         return WeightedState(super().start())
