@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -16,6 +17,7 @@ from bridgeval.data.grouping import Grouping, grouping_of
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
 from bridgeval.data.sorting import shared_cells
+from bridgeval.data.tensors import tensor_of
 from bridgeval.data.threads import side_by_side
 
 Positions = npt.NDArray[np.int64]
@@ -89,13 +91,20 @@ class PairColumn:
         if not once or not self.by_user or width * len(items) > 2 * (items.numel() + len(self.items)):
             codes = items.cpu().numpy()
             return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
-        own = np.full((len(items), width), self.size, dtype=np.int32)
-        own[np.arange(width) < np.diff(self.offsets)[:, None]] = self.items
-        shared = shared_cells(items, torch.from_numpy(own).to(items.device), self.size)
+        shared = shared_cells(items, tensor_of(self._rows(width)).to(items.device), self.size)
         rows, columns, at = (part.cpu().numpy() for part in shared)
         found = self._nothing(items.shape)
         found[rows, columns] = True if self.values is None else self.values[self.offsets[rows] + at]
         return torch.from_numpy(found).to(items.device)
+
+    def _rows(self, width: int) -> Codes:
+        """`[U, width]`: the items of each user, then V."""
+        shape = (len(self.offsets) - 1, width)
+        if math.prod(shape) == len(self.items):
+            return self.items.reshape(shape)
+        rows = np.full(shape, self.size, dtype=np.int32)
+        rows[np.arange(width) < np.diff(self.offsets)[:, None]] = self.items
+        return rows
 
     def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         return np.zeros(shape, dtype=bool) if self.values is None else np.full(shape, np.nan)

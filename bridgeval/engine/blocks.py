@@ -7,7 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
@@ -148,10 +148,11 @@ class InEffect(Block[Relevance]):
 
     def make(self, blocks: Blocks) -> Relevance:
         truth, above = blocks.batch.relevant, self.relevance.above
-        if above is not None:
-            enough = truth.column("gain") > above
-            above = None if bool(enough.all()) or bool((enough | ~truth.valid).all()) else above
-        return Relevance(above, self.relevance.duplicates if truth.repeated else "best")
+        if above is None:
+            return self.relevance
+        enough = truth.column("gain") > above
+        same = bool(enough.all()) or bool((enough | ~truth.valid).all())
+        return replace(self.relevance, above=None) if same else self.relevance
 
 
 @dataclass(frozen=True)
