@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from bridgeval.data.columns import Role, columns_for
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
+from bridgeval.data.threads import side_by_side
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
@@ -108,10 +110,12 @@ def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[
         for part, name in parts.items()
         if part not in ("user", "item")
     }
-    users = Ids.of(of[parts["user"]], f"user id in the {role}") if "user" in parts else None
-    items = Ids.of(of[parts["item"]], f"item id in the {role}")
+    items, *owners = side_by_side(
+        [partial(Ids.of, of[parts[part]], f"{part} id in the {role}") for part in ("item", "user") if part in parts],
+        len(of[parts["item"]]),
+    )
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
-    return Rows(users, items, numbers, ranked)
+    return Rows(owners[0] if owners else None, items, numbers, ranked)
 
 
 def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
