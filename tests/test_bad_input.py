@@ -242,6 +242,23 @@ def test_a_missing_need_names_the_argument():
         evaluate(metrics="AUC")
 
 
+@pytest.mark.parametrize(
+    ("metric", "needs", "hint"),
+    [
+        ("Novelty@2", "what each user had before", "give history="),
+        ("SNIPS@2", "the logging policy's scores", "give prev_scores="),
+        ('nDCG(users="given")@2', "the users that count", "give users="),
+        ('CategoricalDiversity(of="rows")@2', "a category of each row", "give item_features="),
+    ],
+)
+def test_a_need_is_said_in_words_beside_the_arguments_that_were_given(metric, needs, hint):
+    with pytest.raises(NeedError) as caught:
+        evaluate(metrics=metric, catalogue=[10, 11, 12])
+    assert caught.value.wrong == f"{metric} needs {needs}"
+    assert caught.value.found == "only recommendations with scores, relevance, catalogue="
+    assert caught.value.hint.startswith(hint)
+
+
 def test_ranks_from_zero_and_repeated_ranks_are_refused():
     with pytest.raises(BadValueError, match="from 1 up"):
         evaluate(RECS.assign(rank=[0, 1, 1]))

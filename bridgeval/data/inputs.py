@@ -196,9 +196,10 @@ ANSWERS = {
 
 def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
-    offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
-    offers |= {baseline_column(name) for name in given.get("baselines") or _by_name(given.get("baseline"))}
-    offers.add("all users")
+    several = given.get("baselines") or _by_name(given.get("baseline"))
+    alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
+    offers = {need for argument in alone for need in ANSWERS.get(argument, ())}
+    offers |= {"all users", *map(baseline_column, several)}
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 
