@@ -153,9 +153,9 @@ class Outcome:
 def run(request: Request, progress: bool | None = None) -> Outcome:
     """Evaluates every system of a request."""
     import bridgeval
+    from bridgeval.evaluate import device_of
 
-    if request.device != "auto":
-        _check_device(request.device)
+    device_of(request.device)
     reports, inspections = {}, {}
     if request.inspect and request.streamed:
         told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
@@ -182,17 +182,6 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             **request.extras(),
         )
     return Outcome(reports, inspections)
-
-
-def _check_device(name: str) -> None:
-    import torch
-
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(
-            f"the device {name!r} cannot be used", str(error).splitlines()[0], "auto takes a GPU where there is one"
-        ) from error
 
 
 def opened(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:

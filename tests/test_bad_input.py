@@ -271,6 +271,13 @@ def test_batch_size_below_one():
         evaluate(batch_size=0)
 
 
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", None])
+def test_a_device_that_cannot_be_used_lists_those_there_are(device):
+    with pytest.raises(BadParameterError, match=f"the device '{device}' cannot be used") as caught:
+        evaluate(device=device)
+    assert "auto, cpu" in caught.value.hint
+
+
 def test_an_unknown_loader_lists_those_there_are():
     with pytest.raises(NoLoaderError, match="frames"):
         evaluate(loader="nosuch")
