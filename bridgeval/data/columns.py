@@ -33,6 +33,18 @@ REQUIRED: Mapping[Role, Sequence[str]] = {
 PARTS = ("user", "item", "score", "rank", "gain")
 
 
+def has(role: str, verb: tuple[str, str] = ("has", "have")) -> str:
+    """The beginning of a sentence about a table.
+
+    Args:
+        verb: with one thing, with several.
+
+    >>> has("relevance"), has("recommendations")
+    ('the relevance has', 'the recommendations have')
+    """
+    return f"the {role} {verb[role.endswith('s')]}"
+
+
 def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """The column for each part that is there.
 
@@ -70,19 +82,19 @@ def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[s
     required = part in REQUIRED[role]
     if chosen is not None and required and not candidates:
         raise MissingColumnError(
-            f"the {role} has no column {chosen!r} for the {part}",
+            f"{has(role)} no column {chosen!r} for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
             f"correct columns={{{part!r}: ...}}",
         )
     if len(candidates) > 1:
         raise MissingColumnError(
-            f"the {role} has several columns that could be the {part}",
+            f"{has(role)} several columns that could be the {part}",
             ", ".join(map(repr, candidates)),
             f"decide with columns={{{part!r}: {candidates[0]!r}}}",
         )
     if not candidates and required:
         raise MissingColumnError(
-            f"the {role} has no column for the {part}",
+            f"{has(role)} no column for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
             f"rename one to {aliases[0]!r} or say which it is with columns={{{part!r}: ...}}",
         )

@@ -73,7 +73,7 @@ class Inputs:
             None if history is None else rows_of(history, "history", columns),
             None if baseline is None or several else rows_of(baseline, "baseline", columns),
             None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
-            None if catalogue is None else ids_of(catalogue, "item catalogue"),
+            None if catalogue is None else ids_of(catalogue, "the catalogue"),
             None if item_groups is None else groups_of(item_groups, "item"),
             None if user_groups is None else groups_of(user_groups, "user"),
             None if item_features is None else features_of(item_features),

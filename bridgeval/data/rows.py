@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.data.columns import Role, columns_for
+from bridgeval.data.columns import Role, columns_for, has
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
@@ -104,12 +104,12 @@ def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None
 def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[str, pa.Array]) -> Rows:
     """Rows of columns by name; `parts` says which name plays which part."""
     numbers = {
-        part: numbers_of(of[name], f"{role} column {name!r}")
+        part: numbers_of(of[name], f"column {name!r} of the {role}")
         for part, name in parts.items()
         if part not in ("user", "item")
     }
-    users = Ids.of(of[parts["user"]], f"user id in the {role}") if "user" in parts else None
-    items = Ids.of(of[parts["item"]], f"item id in the {role}")
+    users = Ids.of(of[parts["user"]], f"user ids in the {role}") if "user" in parts else None
+    items = Ids.of(of[parts["item"]], f"item ids in the {role}")
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
     return Rows(users, items, numbers, ranked)
 
@@ -125,7 +125,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     if column.null_count:
         raise BadValueError(
             f"the {what} has {column.null_count} missing value(s) (null or NaN)",
-            f"first at row {_first_null(column)}",
+            f"first at row {_first_null(column)}, counted from 0",
             "drop or fill these rows; use -inf for an item that must not be shown",
         )
     numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
@@ -213,7 +213,7 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
     if flat and isinstance(flat[0], tuple):
         items, numbers = _split_pairs(flat, role)
         return Rows(users, items, {number: numbers}, empty=empty)
-    items = Ids.of(flat, f"item id in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
+    items = Ids.of(flat, f"item ids in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
     if role == "prev_scores" and flat:
         raise InputError(
             "the prev_scores have no scores",
@@ -224,7 +224,7 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
 
 
 def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:
-    return Ids.of(list(value), f"user id in the {role}") if value else Ids(np.zeros(0, dtype=np.int64))
+    return Ids.of(list(value), f"user ids in the {role}") if value else Ids(np.zeros(0, dtype=np.int64))
 
 
 def _split_pairs(pairs: Sequence[Any], role: Role) -> tuple[Ids, Floats]:
@@ -233,17 +233,17 @@ def _split_pairs(pairs: Sequence[Any], role: Role) -> tuple[Ids, Floats]:
         values = np.asarray(numbers, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"the {role} mixes (item, number) pairs with something else",
+            f"{has(role, ('mixes', 'mix'))} (item, number) pairs with something else",
             f"{pairs[0]!r} and others",
             "give every user a list of (item, number) pairs, a list of items, or a mapping item -> number",
         ) from error
     if np.isnan(values).any():
         raise BadValueError(
-            f"the {role} holds {int(np.isnan(values).sum())} NaN value(s)",
+            f"{has(role, ('holds', 'hold'))} {int(np.isnan(values).sum())} NaN value(s)",
             f"first for item {items[int(np.isnan(values).argmax())]!r}",
             "drop these items; use -inf for an item that must not be shown",
         )
-    return Ids.of(items, f"item id in the {role}"), values
+    return Ids.of(items, f"item ids in the {role}"), values
 
 
 def _as_list(entry: Any, user: Any, role: Role) -> list[Any]:
@@ -272,7 +272,7 @@ def _exact_items(items: npt.NDArray[Any], user: Any, role: Role) -> list[Any]:
     exact = items.astype(np.int64)
     if not np.array_equal(exact, items):
         raise BadValueError(
-            f"the {role} of user {user!r} has item ids that are not whole numbers",
+            f"the item ids of user {user!r} in the {role} are not all whole numbers",
             f"{items[exact != items][:3].tolist()}",
             "give item ids as integers or strings",
         )

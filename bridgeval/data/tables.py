@@ -50,7 +50,7 @@ def features_of(value: Any) -> Table:
         return value
     if isinstance(value, Mapping):
         pairs = [(item, label) for item, labels in value.items() for label in _labels(labels)]
-        ids = Ids.of([item for item, _ in pairs], "item id in item_features")
+        ids = Ids.of([item for item, _ in pairs], "item ids in item_features")
         given: Any = [label for _, label in pairs]
         weights = np.ones(len(pairs))
     else:
@@ -71,7 +71,7 @@ def ids_of(value: Any, what: str) -> Ids:
     elif is_frame(value) and hasattr(value, "columns"):
         ids, _ = _split_id(as_table(value), "user" if "user" in what else "item", what)
     else:
-        ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"id in {what}")
+        ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"ids in {what}")
     return encode([ids])[0]
 
 
@@ -99,7 +99,7 @@ def _coded(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDA
 
 def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
     if isinstance(value, Mapping):
-        return Ids.of(list(value), f"{side} id in {argument}"), list(value.values())
+        return Ids.of(list(value), f"{side} ids in {argument}"), list(value.values())
     table = _frame(value, argument)
     ids, others = _split_id(table, side, argument)
     if others.num_columns != 1:
@@ -133,4 +133,4 @@ def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]
         )
     if table[found[0]].null_count:
         table = table.filter(pc.is_valid(table[found[0]]))
-    return Ids.of(table[found[0]], f"{side} id in {argument}"), table.drop_columns(found)
+    return Ids.of(table[found[0]], f"{side} ids in {argument}"), table.drop_columns(found)
