@@ -125,7 +125,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     if column.null_count:
         raise BadValueError(
             f"the {what} has {column.null_count} missing value(s) (null or NaN)",
-            f"first at row {_first_null(column)}, counted from 0",
+            f"first at row {first_null(column)}, counted from 0",
             "drop or fill these rows; use -inf for an item that must not be shown",
         )
     numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
@@ -134,7 +134,8 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     return numbers.astype(np.float64 if whole else np.float32)
 
 
-def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
+def first_null(column: pa.ChunkedArray | pa.Array) -> int:
+    """The first row without a value."""
     return int(pc.index(pc.is_null(column), True).as_py())
 
 
