@@ -64,6 +64,23 @@ def test_users_that_the_table_does_not_name_are_a_slice_of_their_own():
     ]
 
 
+@pytest.mark.parametrize(
+    "by",
+    [
+        {0: "known", 1: "known", 2: None},
+        pd.DataFrame({"user_id": [0, 1, 2], "slice": ["known", "known", None]}),
+        pd.DataFrame({"user_id": [0, 1, 2], "slice": [3.5, 3.5, math.nan]}),
+        pl.DataFrame({"user_id": [0, 1, 2, None], "slice": ["known", "known", None, "unknown"]}),
+    ],
+    ids=["mapping", "pandas", "numbers", "polars"],
+)
+def test_a_missing_label_is_none(by):
+    assert [(row.slice, row.users) for row in sliced(REPORT, by).means if row.metric == "MRR@3"] == [
+        ("3.5" if "3.5" in str(by) else "known", 2),
+        ("(no label)", 58),
+    ]
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_every_column_of_a_frame_is_a_kind_of_slice(frame):
     table = frame({"user_id": list(USERS), "land": [LABELS[u] for u in USERS], "even": [u % 2 == 0 for u in USERS]})
