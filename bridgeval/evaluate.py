@@ -194,6 +194,6 @@ def device_of(name: str | torch.device, here: bool = True) -> torch.device:
 
 
 def _checked(batch_size: int | None) -> int | None:
-    if batch_size is not None and batch_size < 1:
-        raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size}", "leave it out")
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+        raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size!r}", "leave it out")
     return batch_size

@@ -55,6 +55,31 @@ def test_an_unknown_part_in_columns_is_refused():
         evaluate(columns={"customer": "user_id"})
 
 
+@pytest.mark.parametrize("part", ["user", "score"])
+def test_a_chosen_column_that_no_table_has_is_refused_though_another_would_do(part):
+    with pytest.raises(
+        MissingColumnError, match=f"no table has the column 'mistyped', which columns= says is the {part}"
+    ):
+        evaluate(columns={part: "mistyped"})
+
+
+def test_a_chosen_column_of_one_table_alone_is_fine():
+    assert evaluate(RECS.rename(columns={"user_id": "buyer"}), columns={"user": "buyer"}) == evaluate()
+
+
+@pytest.mark.parametrize("columns", [["user_id"], "user_id"])
+def test_columns_are_a_mapping(columns):
+    with pytest.raises(BadParameterError, match="columns= must say which column"):
+        evaluate(columns=columns)
+
+
+def test_a_column_that_comes_twice_is_refused():
+    twice = RECS.rename(columns={"score": "item_id"})
+    for columns in (None, {"item": "item_id"}):
+        with pytest.raises(MissingColumnError, match="2 columns 'item_id'"):
+            evaluate(twice, columns=columns)
+
+
 def test_a_column_that_was_chosen_but_is_not_there():
     with pytest.raises(MissingColumnError, match="no column 'buyer' for the user"):
         evaluate(RECS.rename(columns={"user_id": "u"}), columns={"user": "buyer"})
@@ -110,9 +135,21 @@ def test_float_ids_are_refused_with_the_way_out():
         evaluate(RECS.astype({"item_id": "float64"}))
 
 
-def test_mixed_ids_are_refused():
+@pytest.mark.parametrize("recs", [{1: [10], "two": [11]}, RECS.astype(object).assign(user_id=[1, "two", 3])])
+def test_mixed_ids_are_refused(recs):
     with pytest.raises(BadValueError, match="int, str"):
-        evaluate({1: [10], "two": [11]}, {1: [10]})
+        evaluate(recs, {1: [10]})
+
+
+@pytest.mark.parametrize("values", [[1, 2, "high"], [1j, 2j, 3j]])
+def test_ranks_that_are_no_numbers_are_refused(values):
+    with pytest.raises(BadValueError, match="the column 'rank' must hold"):
+        evaluate(RECS.assign(rank=values))
+
+
+def test_columns_without_names_are_told():
+    with pytest.raises(MissingColumnError, match="columns '0', '1', '2'"):
+        evaluate(RECS.set_axis([0, 1, 2], axis=1))
 
 
 @pytest.mark.parametrize("column", ["user_id", "item_id"])
@@ -126,6 +163,18 @@ def test_no_recommendations_score_zero(recs):
     report = evaluate(recs)
     assert report["Recall@2"] == 0
     assert report.population.shown_nothing == 2
+
+
+def test_an_empty_frame_needs_no_types():
+    report = evaluate(pd.DataFrame(columns=["user_id", "item_id", "score"]))
+    assert report["Recall@2"] == 0
+    assert report.population.shown_nothing == 2
+
+
+def test_columns_by_name_do_not_pass_for_users():
+    columns = {"user_id": [1, 1], "item_id": [10, 11]}
+    with pytest.raises(InputError, match="the recommendations have columns by name"):
+        evaluate(columns, columns)
 
 
 def test_no_relevance_counts_nobody():
@@ -210,9 +259,22 @@ def test_what_cannot_be_read_says_so(thing):
     assert caught.value.hint
 
 
-def test_a_list_in_place_of_a_mapping():
-    with pytest.raises(NoLoaderError, match="list"):
-        evaluate([1, 2, 3])
+@pytest.mark.parametrize(
+    ("recs", "truth", "hint"),
+    [
+        ([1, 2, 3], TRUTH, "rows belong in a data frame"),
+        (np.eye(3), TRUTH, "bridgeval.Scores"),
+        (RECS, None, "give the relevance too"),
+        (pl.from_pandas(RECS).lazy(), TRUTH, ".collect()"),
+        (RECS, TRUTH["item_id"], "give data frames"),
+        (pl.from_pandas(RECS)["item_id"], TRUTH, "give data frames"),
+    ],
+    ids=["list", "matrix", "nothing", "lazy frame", "series", "polars series"],
+)
+def test_what_no_loader_reads_has_a_way_out(recs, truth, hint):
+    with pytest.raises(NoLoaderError) as caught:
+        bridgeval.evaluate(recs, truth, "Recall@2")
+    assert hint in caught.value.hint
 
 
 def test_a_user_with_something_that_is_no_list():
@@ -225,9 +287,16 @@ def test_pairs_and_items_mixed():
         evaluate({1: [(10, 0.5), 11]})
 
 
-def test_no_metric_at_all():
+@pytest.mark.parametrize("metrics", [[], None])
+def test_no_metric_at_all(metrics):
     with pytest.raises(SpecError, match="no metric was asked for"):
-        evaluate(metrics=[])
+        evaluate(metrics=metrics)
+
+
+@pytest.mark.parametrize("metrics", [bridgeval.metrics.Recall, max, 5])
+def test_what_is_no_metric(metrics):
+    with pytest.raises(SpecError, match="a metric is a name or a metric object"):
+        evaluate(metrics=metrics)
 
 
 def test_ranks_from_zero_and_repeated_ranks_are_refused():
@@ -237,9 +306,17 @@ def test_ranks_from_zero_and_repeated_ranks_are_refused():
         evaluate(RECS.assign(rank=[1, 1, 1]))
 
 
-def test_batch_size_below_one():
+@pytest.mark.parametrize("size", [0, 1.5, "10"])
+def test_a_batch_size_is_a_whole_number_from_one_up(size):
     with pytest.raises(BadParameterError, match="batch_size"):
-        evaluate(batch_size=0)
+        evaluate(batch_size=size)
+
+
+@pytest.mark.parametrize("given", [5, []])
+@pytest.mark.parametrize("argument", ["catalogue", "users"])
+def test_ids_that_are_none(argument, given):
+    with pytest.raises(InputError, match=rf"{argument} cannot be read|there are no ids in .*{argument}"):
+        evaluate(**{argument: given})
 
 
 def test_an_unknown_loader_lists_those_there_are():

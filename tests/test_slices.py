@@ -112,6 +112,13 @@ def test_deciles_hold_equally_many_users_and_equal_numbers_are_never_parted():
     assert tied == ["1 of 2 (1 .. 1)"] * 7 + ["2 of 2 (2 .. 4)"] * 3
 
 
+def test_labels_that_cannot_be_read_are_called_by_their_argument():
+    with pytest.raises(InputError, match="by= cannot be read"):
+        sliced(REPORT, "country")
+    with pytest.raises(BadValueError, match=r"more than one label in 'land' of by="):
+        sliced(REPORT, pd.DataFrame({"user_id": [1, 1], "land": ["north", "south"]}))
+
+
 def test_what_cannot_be_sliced_is_refused():
     with pytest.raises(InputError, match="no per-user values to slice"):
         sliced(evaluate(A, TRUTH, "MRR@3"), LABELS)

@@ -58,6 +58,8 @@ class Ids:
                 "drop these rows or give them an id",
             )
         kind = array.type
+        if pa.types.is_null(kind) and not len(array):
+            return Ids(np.zeros(0, dtype=np.int64))
         if pa.types.is_dictionary(kind):
             return _of_dictionary(array, what)
         if pa.types.is_integer(kind):

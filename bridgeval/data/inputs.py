@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bridgeval.data.columns import Role, check_chosen
 from bridgeval.data.context import Context, Table
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import grouping_of
@@ -18,7 +19,7 @@ from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.pairs import PairColumn
 from bridgeval.data.ranking import Ranking
-from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
+from bridgeval.data.rows import Rows, column_names, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of
 
@@ -67,6 +68,16 @@ class Inputs:
     ) -> Inputs:
         """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
         several = _by_name(baseline)
+        if columns:
+            given: dict[Role, Any] = {
+                "recommendations": recommendations,
+                "relevance": relevance,
+                "history": history,
+                "prev_scores": prev_scores,
+                "baseline": next(iter(several.values()), baseline),
+            }
+            frames = {role: frame for role, frame in given.items() if is_frame(frame)}
+            check_chosen(columns, {role: column_names(frame) or () for role, frame in frames.items()})
         return Inputs(
             rows_of(recommendations, "recommendations", columns),
             rows_of(relevance, "relevance", columns),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.data.columns import Role, columns_for, has
+from bridgeval.data.columns import ITEM, USER, Role, columns_for, has
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
@@ -55,11 +55,12 @@ class Rows:
 
 
 def is_frame(value: object) -> bool:
-    """Whether it speaks the Arrow PyCapsule protocol, as pandas, polars, pyarrow and duckdb do.
+    """Whether it speaks the Arrow PyCapsule protocol, as the frames of pandas, polars, pyarrow and duckdb do.
 
     Spark's frames speak it too, by collecting every row to this process, which nobody asked for.
     """
-    return hasattr(value, "__arrow_c_stream__") and not is_spark_frame(value)
+    one_column = type(value).__name__ in ("Series", "ChunkedArray")
+    return hasattr(value, "__arrow_c_stream__") and not one_column and not is_spark_frame(value)
 
 
 def is_spark_frame(value: object) -> bool:
@@ -117,6 +118,8 @@ def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[
 def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     """A column as float32 if it is that, else float64; refuses nulls, NaN and what is not a number."""
     kind = column.type
+    if pa.types.is_null(kind) and not len(column):
+        return np.zeros(0)
     whole = pa.types.is_boolean(kind) or pa.types.is_integer(kind)
     if pa.types.is_decimal(kind):
         column = pc.cast(column, pa.float64(), safe=False)
@@ -167,7 +170,7 @@ def as_table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if _is_pandas(frame):
-        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
+        return pa.table({str(name): _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
 
 
@@ -179,7 +182,17 @@ def _is_pandas(frame: Any) -> bool:
 def _pandas_column(series: Any) -> pa.Array:
     """Plain numbers share their memory, NaN included; only other types are converted."""
     plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
-    return pa.array(series.to_numpy()) if plain else pa.array(series, from_pandas=True)
+    if plain:
+        return pa.array(series.to_numpy())
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        kinds = sorted({type(value).__name__ for value in series})
+        raise BadValueError(
+            f"the column {series.name!r} must hold integers, strings or numbers, all of one type",
+            f"values of type {', '.join(kinds)}",
+            f"convert it, e.g. frame[{series.name!r}].astype(str)",
+        ) from error
 
 
 def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
@@ -200,6 +213,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
 
 
 def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
+    _refuse_columns(value, role)
     if role == "prev_scores" and value and all(isinstance(score, int | float) for score in value.values()):
         items, numbers = _split_pairs(list(value.items()), role)
         return Rows(None, items, {"score": numbers})
@@ -222,6 +236,19 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
             "give {user: {item: score}}, {item: score}, or a frame with a column 'score'",
         )
     return Rows(users, items, {"score": np.zeros(0)} if role == "prev_scores" else {}, shown, empty)
+
+
+def _refuse_columns(value: Mapping[Any, Any], role: Role) -> None:
+    """Raises for a mapping by column, whose columns would pass for users."""
+    if len(value) > 5 or not all(isinstance(key, str) for key in value):
+        return
+    names = {key.lower() for key in value}
+    if names & set(USER) and names & set(ITEM):
+        raise InputError(
+            f"{has(role)} columns by name, where users by id are expected",
+            f"keys {', '.join(map(repr, value))}",
+            "make a data frame of it, e.g. pandas.DataFrame(columns)",
+        )
 
 
 def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:

@@ -18,8 +18,13 @@ from bridgeval.data.rows import as_table, is_frame
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
 
 
-def groups_of(value: Any, side: str) -> Table:
+def groups_of(value: Any, side: str, argument: str = "") -> Table:
     """A label for each id: a mapping id -> label, or a frame with the id and one more column.
+
+    Args:
+        value: the labels.
+        side: whose they are, "item" or "user".
+        argument: what messages call it.
 
     Codes run from 1 in the order of the labels; 0 is for ids without a label, or with a missing one.
 
@@ -28,12 +33,13 @@ def groups_of(value: Any, side: str) -> Table:
     """
     if isinstance(value, Table):
         return value
-    ids, given = _two_columns(value, side, f"{side}_groups")
+    argument = argument or f"{side}_groups"
+    ids, given = _two_columns(value, side, argument)
     labels, label_codes = _coded(given)
     vocabulary, (codes,) = encode([ids])
     if len(vocabulary) != len(ids):
         raise BadValueError(
-            f"{len(ids) - len(vocabulary)} id(s) have more than one label in {side}_groups",
+            f"{len(ids) - len(vocabulary)} id(s) have more than one label in {argument}",
             hint=f"give every {side} one group; several belong in item_features",
         )
     values = np.zeros(len(vocabulary), dtype=np.int64)
@@ -70,8 +76,14 @@ def ids_of(value: Any, what: str) -> Ids:
         ids = value
     elif is_frame(value) and hasattr(value, "columns"):
         ids, _ = _split_id(as_table(value), "user" if "user" in what else "item", what)
+    elif not isinstance(value, Iterable):
+        raise InputError(
+            f"{what} cannot be read", f"an object of type {type(value).__name__}", "give a sequence of ids, or a frame"
+        )
     else:
         ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"ids in {what}")
+    if not len(ids):
+        raise InputError(f"there are no ids in {what}", hint="give some, or leave it out")
     return encode([ids])[0]
 
 
