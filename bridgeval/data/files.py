@@ -33,6 +33,7 @@ TREC_COLUMNS = {
 }
 SKIPPED = "_"
 HEAD = 1 << 16
+COMPLETE = "is it Parquet, CSV or TSV, and complete?"
 
 
 def is_path(value: Any) -> bool:
@@ -112,7 +113,8 @@ def table_in(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_i
         return reading(path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(lines))), "one object in each line")
     if kind in TREC_COLUMNS and not names:
         return reading(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
-    table = reading(path, lambda: _text_table(data, path, names, text_ids))
+    hint = "name every column in order; _ leaves one out" if names else COMPLETE
+    table = reading(path, lambda: _text_table(data, path, names, text_ids), hint)
     check_text(table.schema, path)
     return empty_as_missing(table)
 
@@ -291,7 +293,7 @@ def _not_a_table(path: str, data: pa.Buffer) -> InputError:
     )
 
 
-def reading(path: str, read: Callable[[], Any], hint: str = "is it Parquet, CSV or TSV, and complete?") -> Any:
+def reading(path: str, read: Callable[[], Any], hint: str = COMPLETE) -> Any:
     """What `read` gives; an error that names the path where it fails."""
     try:
         return read()

@@ -106,6 +106,8 @@ class Needs:
         wanted = next(iter(_baselines_in([need])), "")
         if wanted:
             give = f"give baseline={{{wanted!r}: frame}}"
+            if "baseline_rank" in offered:
+                return f"{give}, or leave its name out of the metric"
             return f"{give}, or ask for {_named(others[0])}" if others else give
         if others and need in ("baseline_rank", "users of the baseline"):
             alone = "give one system's lists alone as baseline="

@@ -108,7 +108,7 @@ def test_several_baselines_are_told_apart_by_name() -> None:
             "plain",
             "the baseline 'SVD'",
             "baseline=",
-            "give baseline={'SVD': frame}",
+            "or leave its name out of the metric",
         ),
     ],
     ids=["unnamed", "without a parameter", "users", "another name", "a name where there is none"],
