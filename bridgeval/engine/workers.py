@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
-from typing import TypeVar
+from threading import Lock
+from typing import Generic, TypeVar
 
 import torch
 
@@ -24,7 +25,7 @@ def worker_count(device: torch.device) -> int:
 
 
 def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
-    """`map(action, tasks)` on several threads; at most one task per worker waits, so memory stays bounded.
+    """`map(action, tasks)` on several threads, of which the caller's is one.
 
     >>> list(in_order(lambda n: n * n, range(5), workers=2))
     [0, 1, 4, 9, 16]
@@ -32,20 +33,61 @@ def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iter
     remaining = iter(tasks)
     first = list(islice(remaining, 2))
     threads = torch.get_num_threads()
-    alone = workers < 2 or len(first) < 2
-    pool = None if alone else ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    torch.set_num_threads(1)
     try:
-        if pool is None:
-            torch.set_num_threads(1)
+        if workers < 2 or len(first) < 2:
             yield from map(action, chain(first, remaining))
-            return
-        waiting: deque[Future[R]] = deque(pool.submit(action, task) for task in first)
-        waiting.extend(pool.submit(action, task) for task in islice(remaining, 2 * workers - 2))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(pool.submit(action, task) for task in islice(remaining, 1))
+        else:
+            yield from _Shared(action, chain(first, remaining)).answers(others=workers - 1)
     finally:
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
         # Threads made later start with what was set last.
         torch.set_num_threads(threads)
+
+
+class _Shared(Generic[T, R]):
+    """Tasks that whoever is free takes next.
+
+    The caller works too instead of waiting: each thread has a store of freed memory, and one thread less finds more
+    in its own.
+    """
+
+    def __init__(self, action: Callable[[T], R], tasks: Iterator[T]) -> None:
+        self._action = action
+        self._tasks = tasks
+        self._taking = Lock()
+        self._answers: deque[Future[R]] = deque()
+
+    def answers(self, others: int) -> Iterator[R]:
+        """In the order of the tasks."""
+        pool = ThreadPoolExecutor(others, initializer=torch.set_num_threads, initargs=(1,))
+        try:
+            for _ in range(others):
+                pool.submit(self._work_off)
+            left = True
+            while left:
+                left = self._work()
+                while self._answers and (self._answers[0].done() or not left):
+                    yield self._answers.popleft().result()
+        finally:
+            with self._taking:
+                self._tasks = iter(())
+            pool.shutdown()
+
+    def _work_off(self) -> None:
+        while self._work():
+            pass
+
+    def _work(self) -> bool:
+        """One task; False where none is left."""
+        answer: Future[R] = Future()
+        with self._taking:
+            for task in self._tasks:
+                self._answers.append(answer)
+                break
+            else:
+                return False
+        try:
+            answer.set_result(self._action(task))
+        except BaseException as error:
+            answer.set_exception(error)
+        return True
