@@ -50,7 +50,7 @@ def parse_all(
 ) -> list[Metric]:
     """The metrics of a list of names and metric objects, in order, without repeats."""
     alone = isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable)
-    asked: list[Any] = [] if metrics is None else [metrics] if alone else list(metrics)  # type: ignore[list-item, arg-type]
+    asked: list[Any] = [] if metrics is None else [metrics] if alone else list(metrics)  # type: ignore[arg-type]
     if not asked:
         raise SpecError("no metric was asked for", hint="give e.g. metrics=['nDCG@10', 'Recall@10']")
     known = plugins or installed_plugins.installed()

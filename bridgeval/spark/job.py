@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -109,10 +108,14 @@ def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
         reader = reader.options(header=True, inferSchema=True)
     try:
         return reader.load(path)
-    except (PySparkException, Py4JJavaError) as error:
-        said = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    except Exception as error:
+        # What Spark does not foresee comes as py4j's own error.
+        java = getattr(error, "java_exception", None)
+        if java is None and not isinstance(error, PySparkException):
+            raise
+        said = str(error if java is None else java.getMessage())
         raise InputError(
-            f"{path!r} cannot be read as {format}", str(said).splitlines()[0], "check path and format"
+            f"{path!r} cannot be read as {format}", said.splitlines()[0], "check path and format"
         ) from error
 
 
