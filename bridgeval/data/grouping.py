@@ -75,7 +75,9 @@ class Scattered:
 
     def _by_user(self, owners: Codes, items: Codes, column: Column) -> sparse.csr_array:
         """A sparse matrix compressed by row: a stable counting sort of two columns at once."""
-        rows = sparse.coo_array((column, (owners, items)), shape=(self.n_users, np.iinfo(np.int32).max))
+        rows = sparse.coo_array((self.n_users, np.iinfo(np.int32).max), dtype=column.dtype)
+        # Handed over one by one they are not searched for codes out of range.
+        rows.data, rows.coords = column, (owners, items)
         # Else cells of the same place, that is repeated rows, would be added up.
         rows.has_canonical_format = True
         return rows.tocsr()

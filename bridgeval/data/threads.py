@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 # Fewer rows are done before a thread has started.
 ROWS_FOR_THREADS = 1 << 18
 
 
+@cache
+def team() -> ThreadPoolExecutor:
+    """The threads beside the caller's, the same ones for the whole process.
+
+    A thread has a store of freed memory: a new one would have to ask the system for what an old one has. Whoever waits
+    for an action of the team must be ready to do it, for nobody may be free.
+    """
+    return ThreadPoolExecutor(max((os.cpu_count() or 1) - 1, 1), thread_name_prefix="bridgeval")
+
+
+# Threads do not survive a fork.
+os.register_at_fork(after_in_child=team.cache_clear)
+
+
 def side_by_side(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
-    """What the actions return; on a thread each, the first on the caller's, where there are rows enough.
+    """What the actions return; the first done by the caller, the others by the team where there are rows enough.
 
     >>> side_by_side([lambda: 1, lambda: 2], n_rows=10)
     [1, 2]
     """
     if len(actions) < 2 or n_rows < ROWS_FOR_THREADS:
         return [action() for action in actions]
-    with ThreadPoolExecutor(len(actions) - 1) as pool:
-        others = [pool.submit(action) for action in actions[1:]]
-        return [actions[0](), *(other.result() for other in others)]
+    others = [(action, team().submit(action)) for action in actions[1:]]
+    try:
+        return [actions[0](), *(_answer(action, future) for action, future in others)]
+    finally:
+        for _, future in others:
+            future.cancel()
+
+
+def _answer(action: Callable[[], Any], future: Future[Any]) -> Any:
+    return action() if future.cancel() else future.result()

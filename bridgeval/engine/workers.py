@@ -7,13 +7,16 @@ process has; whole batches side by side meet only at the end. Faster on an idle 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
-from threading import Lock
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 import torch
+
+from bridgeval.data.threads import team
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,69 +28,95 @@ def worker_count(device: torch.device) -> int:
 
 
 def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
-    """`map(action, tasks)` on several threads, of which the caller's is one.
+    """`map(action, tasks)` on several threads, of which the caller's is one; it alone asks for tasks.
 
     >>> list(in_order(lambda n: n * n, range(5), workers=2))
     [0, 1, 4, 9, 16]
     """
     remaining = iter(tasks)
     first = list(islice(remaining, 2))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        if workers < 2 or len(first) < 2:
+    if workers < 2 or len(first) < 2:
+        with _one_thread():
             yield from map(action, chain(first, remaining))
-        else:
-            yield from _Shared(action, chain(first, remaining)).answers(others=workers - 1)
-    finally:
-        # Threads made later start with what was set last.
-        torch.set_num_threads(threads)
+    else:
+        yield from _Shared(action, chain(first, remaining), workers).answers()
 
 
 class _Shared(Generic[T, R]):
-    """Tasks that whoever is free takes next.
+    """Tasks that whoever is free takes next; at most one per worker waits, so memory stays bounded."""
 
-    The caller works too instead of waiting: each thread has a store of freed memory, and one thread less finds more
-    in its own.
-    """
-
-    def __init__(self, action: Callable[[T], R], tasks: Iterator[T]) -> None:
+    def __init__(self, action: Callable[[T], R], tasks: Iterator[T], workers: int) -> None:
         self._action = action
         self._tasks = tasks
-        self._taking = Lock()
+        self._workers = workers
+        self._waiting: SimpleQueue[tuple[T, Future[R]] | None] = SimpleQueue()
         self._answers: deque[Future[R]] = deque()
 
-    def answers(self, others: int) -> Iterator[R]:
+    def answers(self) -> Iterator[R]:
         """In the order of the tasks."""
-        pool = ThreadPoolExecutor(others, initializer=torch.set_num_threads, initargs=(1,))
+        helpers = [team().submit(self._help) for _ in range(self._workers - 1)]
+        more = True
         try:
-            for _ in range(others):
-                pool.submit(self._work_off)
-            left = True
-            while left:
-                left = self._work()
-                while self._answers and (self._answers[0].done() or not left):
+            while more or self._answers:
+                more = more and self._ask()
+                if not self._work_off_one() and self._answers:
+                    yield self._answers.popleft().result()
+                while self._answers and self._answers[0].done():
                     yield self._answers.popleft().result()
         finally:
-            with self._taking:
-                self._tasks = iter(())
-            pool.shutdown()
+            self._dismiss(helpers)
 
-    def _work_off(self) -> None:
-        while self._work():
-            pass
+    def _ask(self) -> bool:
+        """Fills up what waits; whether there may be more to ask for."""
+        wanted = 2 * self._workers - sum(not answer.done() for answer in self._answers)
+        tasks = list(islice(self._tasks, wanted))
+        for task in tasks:
+            self._answers.append(Future())
+            self._waiting.put((task, self._answers[-1]))
+        return len(tasks) == wanted
 
-    def _work(self) -> bool:
-        """One task; False where none is left."""
-        answer: Future[R] = Future()
-        with self._taking:
-            for task in self._tasks:
-                self._answers.append(answer)
-                break
-            else:
-                return False
+    def _work_off_one(self) -> bool:
+        """The caller's share; False where nothing waits."""
+        try:
+            waiting = self._waiting.get_nowait()
+        except Empty:
+            return False
+        with _one_thread():
+            return self._work_off(waiting)
+
+    def _help(self) -> None:
+        with _one_thread():
+            while self._work_off(self._waiting.get()):
+                pass
+
+    def _work_off(self, waiting: tuple[T, Future[R]] | None) -> bool:
+        """Answers a task; False where it is the end of them."""
+        if waiting is None:
+            return False
+        task, answer = waiting
         try:
             answer.set_result(self._action(task))
         except BaseException as error:
             answer.set_exception(error)
         return True
+
+    def _dismiss(self, helpers: Sequence[Future[None]]) -> None:
+        with suppress(Empty):
+            while True:
+                self._waiting.get_nowait()
+        for _ in helpers:
+            self._waiting.put(None)
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread. Threads that are made later start with what was set last."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,113 @@
+"""Tasks are answered in order by the caller and the team, whoever is busy, whatever fails."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+import torch
+
+from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side, team
+from bridgeval.engine.workers import in_order
+
+MANY = ROWS_FOR_THREADS
+
+
+def test_answers_come_in_the_order_of_tasks_whoever_is_faster():
+    def slow_at_first(n: int) -> int:
+        time.sleep(0.02 if n == 0 else 0)
+        return n
+
+    assert list(in_order(slow_at_first, range(20), workers=4)) == list(range(20))
+
+
+def test_the_caller_and_the_team_share_the_tasks():
+    both_at_work = threading.Barrier(2, timeout=10)
+
+    def waits_for_the_other(_: int) -> str:
+        both_at_work.wait()
+        return threading.current_thread().name
+
+    assert len(set(in_order(waits_for_the_other, range(2), workers=2))) == 2
+
+
+@pytest.mark.parametrize("failing", [0, 1, 7])
+def test_a_failure_is_raised_at_its_place_and_ends_the_rest(failing):
+    def action(n: int) -> int:
+        if n == failing:
+            raise KeyError(n)
+        return n
+
+    answers = in_order(action, range(1000), workers=3)
+    assert [next(answers) for _ in range(failing)] == list(range(failing))
+    with pytest.raises(KeyError, match=str(failing)):
+        next(answers)
+
+
+def test_who_stops_listening_stops_the_work():
+    done = []
+    answers = in_order(done.append, range(10_000), workers=2)
+    next(answers)
+    answers.close()
+    after = len(done)
+    time.sleep(0.02)
+    assert len(done) == after < 10_000
+
+
+def test_tasks_are_asked_for_by_the_caller_with_all_of_torch():
+    asked = []
+
+    def tasks():
+        for n in range(50):
+            asked.append((threading.current_thread(), torch.get_num_threads()))
+            yield n
+
+    assert list(in_order(lambda n: n, tasks(), workers=2)) == list(range(50))
+    assert set(asked) == {(threading.current_thread(), torch.get_num_threads())}
+
+
+def test_few_tasks_wait_at_a_time():
+    asked = 0
+
+    def tasks():
+        nonlocal asked
+        for n in range(100):
+            asked += 1
+            yield n
+
+    for n, _ in enumerate(in_order(lambda n: n, tasks(), workers=2)):
+        assert asked <= n + 8
+
+
+def test_torch_has_its_threads_back():
+    before = torch.get_num_threads()
+    inside = list(in_order(lambda _: torch.get_num_threads(), range(4), workers=2))
+    assert (inside, torch.get_num_threads()) == ([1] * 4, before)
+
+
+def test_actions_within_actions_do_not_wait_for_each_other():
+    def nested(depth: int) -> int:
+        return 1 if not depth else sum(side_by_side([lambda: nested(depth - 1)] * 3, MANY))
+
+    assert nested(4) == 3**4
+    assert sum(in_order(lambda _: nested(2), range(8), workers=4)) == 8 * 9
+
+
+def test_a_failing_action_is_raised():
+    def fail() -> None:
+        raise KeyError("here")
+
+    for actions in ([fail, lambda: 1], [lambda: 1, fail]):
+        with pytest.raises(KeyError, match="here"):
+            side_by_side(actions, MANY)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_a_fork_has_a_team_of_its_own():
+    team().submit(int).result()
+    child = os.fork()
+    if not child:
+        os._exit(0 if team().submit(lambda: 7).result(timeout=10) == 7 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
