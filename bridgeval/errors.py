@@ -4,7 +4,7 @@
     |- InputError(ValueError)       the data cannot be evaluated as it is
     |  |- MissingColumnError        a column that is needed is not there, or cannot be told from others
     |  |- BadValueError             a cell holds what cannot be used: NaN, infinite, null, of the wrong type
-    |  |- MisalignedError           the two sides do not fit: integer ids against strings, no user in common
+    |  |- MisalignedError           the two sides do not fit: integer ids against strings, scores against ids
     |  `- SavepointError            saved states are of another evaluation, or cannot be read
     |- SpecError(ValueError)        the metric asked for cannot be made
     |  |- UnknownMetricError        no metric has this name; carries the nearest names

@@ -18,7 +18,7 @@ from bridgeval.engine.distributed import merged_over_ranks
 from bridgeval.engine.item_slices import ByItems
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States
-from bridgeval.engine.source import Sources
+from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
@@ -95,6 +95,7 @@ def evaluate(
     (0.5, 2, 1)
     """
     asked = spec.parse_all(metrics, convention)
+    placed = device_of(device, here=False)
     labels = () if by is None else labels_of(by)
     collecting = [one for metric in asked if (one := metric.per_user()) is not None] if per_user or labels else []
     if labels and not collecting:
@@ -128,8 +129,8 @@ def evaluate(
     reports = {}
     for key, source in sources.members.items():
         with progress_for(progress) as bar:
-            how = Execution(_device(device), _checked(batch_size), bar.users, bytes_of(memory), saved, bar.rows)
-            states = source.run(plan, how)
+            how = Execution(placed, _checked(batch_size), bar.users, bytes_of(memory), saved, bar.rows)
+            states = _run(source, plan, how)
         if group is not None:
             states = merged_over_ranks(plan, states, group)
         report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
@@ -158,13 +159,41 @@ def _with_slices(
     return replace(report, by=labels, item_slices=items)
 
 
-def _device(device: str | torch.device) -> torch.device:
-    if device != "auto":
-        return torch.device(device)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def _run(source: Source, plan: Plan, how: Execution) -> States:
+    try:
+        return source.run(plan, how)
+    except (RuntimeError, AssertionError):
+        device_of(how.device)  # says so where the device is at fault
+        raise
+
+
+def device_of(name: str | torch.device, here: bool = True) -> torch.device:
+    """The device of that name, where "auto" takes a GPU if there is one; an error that lists those there are.
+
+    Args:
+        name: as torch spells it.
+        here: whether this process must be able to use it; Spark's executors may have what their driver has not.
+
+    >>> device_of("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        if here:
+            torch.zeros(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+        usable = ["auto", "cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+        raise BadParameterError(
+            f"the device {str(name)!r} cannot be used",
+            str(error).splitlines()[0],
+            f"here there are {', '.join(usable)}; auto takes a GPU where there is one",
+        ) from error
+    return device
 
 
 def _checked(batch_size: int | None) -> int | None:
-    if batch_size is not None and batch_size < 1:
-        raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size}", "leave it out")
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+        raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size!r}", "leave it out")
     return batch_size

@@ -99,7 +99,7 @@ class Plugins:
             raise NoLoaderError(
                 "no loader recognises these recommendations and relevance",
                 kinds,
-                f"give data frames, mappings by user or file paths; loaders: {', '.join(self.loaders)}",
+                f"{_way_out(recommendations, relevance)}; loaders: {', '.join(self.loaders)}",
             )
         if len(fitting) > 1:
             names = [loader.name for loader in fitting]
@@ -141,6 +141,20 @@ class Plugins:
             if info.name == plugin:
                 self.infos[at] = PluginInfo(info.name, info.distribution, str(problem))
         warnings.warn(str(problem), PluginWarning, stacklevel=4)
+
+
+def _way_out(recommendations: Any, relevance: Any) -> str:
+    """What to give in place of objects that nobody reads."""
+    for value in (recommendations, relevance):
+        if hasattr(value, "collect") and hasattr(value, "lazy"):
+            return "call .collect() first"
+        if len(getattr(value, "shape", ())) == 2 and not hasattr(value, "columns"):
+            return "a matrix of scores belongs in bridgeval.Scores(matrix), rows of users and items in a data frame"
+        if isinstance(value, list):
+            return "rows belong in a data frame, e.g. pandas.DataFrame(rows, columns=['user_id', 'item_id'])"
+    if relevance is None:
+        return "give the relevance too: evaluate(recommendations, relevance, metrics)"
+    return "give data frames, mappings by user or file paths"
 
 
 def load_plugins(

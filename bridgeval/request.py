@@ -8,7 +8,7 @@ import os
 import sys
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -67,13 +67,7 @@ class Request(BaseModel):
     def _named(cls, value: Any) -> Any:
         if not isinstance(value, str | list | tuple):
             return value
-        named: dict[str, str] = {}
-        for name, path in map(system_and_path, [value] if isinstance(value, str) else value):
-            if name in named:
-                found = f"{named[name]!r} and {path!r}"
-                raise ConfigError(f"two systems are called {name!r}", found, f"name one: other={path}")
-            named[name] = path
-        return named
+        return by_name(map(system_and_path, [value] if isinstance(value, str) else value))
 
     @field_validator("metrics", "by", "recs_columns", "truth_columns", "history_columns", mode="before")
     @classmethod
@@ -153,12 +147,13 @@ class Outcome:
 def run(request: Request, progress: bool | None = None) -> Outcome:
     """Evaluates every system of a request."""
     import bridgeval
+    from bridgeval.evaluate import device_of
 
-    if request.device != "auto":
-        _check_device(request.device)
+    device_of(request.device)
     reports, inspections = {}, {}
     if request.inspect and request.streamed:
-        told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
+        why = "--resume streams the files" if request.resume else "the files are larger than memory"
+        told = f"{why}, so they were not inspected" + ("" if request.resume else "; --memory decides what is large")
         warnings.warn(told, BridgevalWarning, stacklevel=2)
     for system in request.recommendations:
         lists, truth = request.opened[f"recommendations[{system}]"], request.opened["relevance"]
@@ -182,17 +177,6 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             **request.extras(),
         )
     return Outcome(reports, inspections)
-
-
-def _check_device(name: str) -> None:
-    import torch
-
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(
-            f"the device {name!r} cannot be used", str(error).splitlines()[0], "auto takes a GPU where there is one"
-        ) from error
 
 
 def opened(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
@@ -239,6 +223,17 @@ def system_and_path(text: str) -> tuple[str, str]:
         return name, path
     bare = Path(text).name.partition(".")[0]
     return ("stdin" if text == STDIN else bare or text), text
+
+
+def by_name(systems: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Name -> file; an error where two have one name."""
+    named: dict[str, str] = {}
+    for name, path in systems:
+        if name in named:
+            found = f"{named[name]!r} and {path!r}"
+            raise ConfigError(f"two systems are called {name!r}", found, f"name one: other={path}")
+        named[name] = path
+    return named
 
 
 def read_config(path: str) -> dict[str, Any]:

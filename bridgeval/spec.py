@@ -49,7 +49,8 @@ def parse_all(
     plugins: Plugins | None = None,
 ) -> list[Metric]:
     """The metrics of a list of names and metric objects, in order, without repeats."""
-    asked = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    alone = isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable)
+    asked: list[Any] = [] if metrics is None else [metrics] if alone else list(metrics)  # type: ignore[arg-type]
     if not asked:
         raise SpecError("no metric was asked for", hint="give e.g. metrics=['nDCG@10', 'Recall@10']")
     known = plugins or installed_plugins.installed()

@@ -250,7 +250,7 @@ def test_needs_are_checked_before_data_is_read():
         def __arrow_c_stream__(self, requested_schema=None):
             raise AssertionError("the data was read")
 
-    with pytest.raises(NeedError, match="AUC needs catalogue"):
+    with pytest.raises(NeedError, match="AUC needs the catalogue"):
         bridgeval.evaluate(Unreadable(), TRUTH, "AUC")
 
 

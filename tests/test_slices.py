@@ -64,6 +64,23 @@ def test_users_that_the_table_does_not_name_are_a_slice_of_their_own():
     ]
 
 
+@pytest.mark.parametrize(
+    "by",
+    [
+        {0: "known", 1: "known", 2: None},
+        pd.DataFrame({"user_id": [0, 1, 2], "slice": ["known", "known", None]}),
+        pd.DataFrame({"user_id": [0, 1, 2], "slice": [3.5, 3.5, math.nan]}),
+        pl.DataFrame({"user_id": [0, 1, 2, None], "slice": ["known", "known", None, "unknown"]}),
+    ],
+    ids=["mapping", "pandas", "numbers", "polars"],
+)
+def test_a_missing_label_is_none(by):
+    assert [(row.slice, row.users) for row in sliced(REPORT, by).means if row.metric == "MRR@3"] == [
+        ("3.5" if "3.5" in str(by) else "known", 2),
+        ("(no label)", 58),
+    ]
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_every_column_of_a_frame_is_a_kind_of_slice(frame):
     table = frame({"user_id": list(USERS), "land": [LABELS[u] for u in USERS], "even": [u % 2 == 0 for u in USERS]})
@@ -93,6 +110,13 @@ def test_deciles_hold_equally_many_users_and_equal_numbers_are_never_parted():
     assert sorted({labels.count(label) for label in labels}) == [10]
     tied = in_quantiles(pd.DataFrame({"user": range(10), "age": [1] * 7 + [2, 3, 4]}), into=2)["age"].to_pylist()
     assert tied == ["1 of 2 (1 .. 1)"] * 7 + ["2 of 2 (2 .. 4)"] * 3
+
+
+def test_labels_that_cannot_be_read_are_called_by_their_argument():
+    with pytest.raises(InputError, match="by= cannot be read"):
+        sliced(REPORT, "country")
+    with pytest.raises(BadValueError, match=r"more than one label in 'land' of by="):
+        sliced(REPORT, pd.DataFrame({"user_id": [1, 1], "land": ["north", "south"]}))
 
 
 def test_what_cannot_be_sliced_is_refused():

@@ -74,11 +74,11 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
 def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
     """Systems, truth, and further arguments of `evaluate`."""
     from bridgeval.report.panel import is_user_values
-    from bridgeval.request import request_of
+    from bridgeval.request import by_name, request_of
 
     saved = is_user_values(files[0].rpartition("=")[2])
     truth, runs = ("", files) if saved else (files[0], files[1:])
-    paths = dict(_systems(runs))
+    paths = by_name(_systems(runs))
     lists = {name: path for name, path in paths.items() if not is_user_values(path)}
     if not lists:
         return paths, None, {}

@@ -98,7 +98,7 @@ def _list_convention(toolkit: str) -> None:
 
 
 def _explain(name: str) -> None:
-    from bridgeval.data.needs import GIVEN_BY
+    from bridgeval.data.needs import GIVEN_BY, in_words
     from bridgeval.engine.metric import literal
     from bridgeval.errors import BadParameterError
     from bridgeval.report.definitions import COMMON, definition_of, parameters_of
@@ -116,10 +116,9 @@ def _explain(name: str) -> None:
     click.echo("as asked for:")
     for rule in definition.rules:
         click.echo(wrapped(f"- {rule}", "  "))
-    needs = metric.needs()
-    needed = sorted(needs.pairs | needs.context | needs.users)
-    given = "; ".join(f"{need}: {as_typed(GIVEN_BY.get(need, need))}" for need in needed)
-    click.echo(wrapped(f"needs: {given or 'lists and relevance'}"))
+    given = {in_words(need): as_typed(GIVEN_BY.get(need, need)) for need in sorted(metric.needs().required)}
+    needed = "; ".join(f"{need}: {argument}" for need, argument in given.items())
+    click.echo(wrapped(f"needs: {needed or 'lists and relevance'}"))
     said = {
         one: (f"{one} = {literal(getattr(metric, one))}", text) for one, text in parameters_of(type(metric)).items()
     }

@@ -66,7 +66,7 @@ class Candidates:
         flat = [item for row in kept for item in row]
         offsets = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in kept], out=offsets[1:])
-        vocabulary, (items,) = encode([Ids.of(flat, "candidate") if flat else Ids(np.zeros(0, dtype=np.int64))])
+        vocabulary, (items,) = encode([Ids.of(flat, "candidates") if flat else Ids(np.zeros(0, dtype=np.int64))])
         return Candidates(users, offsets, items, vocabulary)
 
     def __len__(self) -> int:
@@ -115,8 +115,8 @@ class Candidates:
                 f"columns {table.column_names} without the parameters of the sampling",
                 "give a file that Candidates.save wrote",
             )
-        users, (owners,) = encode([Ids.of(table["user"], "user id")])
-        vocabulary, (items,) = encode([Ids.of(table["item"], "item id")])
+        users, (owners,) = encode([Ids.of(table["user"], "user ids")])
+        vocabulary, (items,) = encode([Ids.of(table["item"], "item ids")])
         return _grouped(users, owners, items, vocabulary, **json.loads(written))
 
 
@@ -161,7 +161,7 @@ def sample_candidates(
         else _rows(history, "history")
     )
     users, (owners, had_owners) = encode([relevant.owners, had.owners], "user ids")
-    offered = encode([had.items, relevant.items])[0] if catalogue is None else ids_of(catalogue, "item catalogue")
+    offered = encode([had.items, relevant.items])[0] if catalogue is None else ids_of(catalogue, "the catalogue")
     items, (wanted, had_items, offered_codes) = encode([relevant.items, had.items, offered], "item ids")
     weights = np.zeros(len(items))
     if strategy == "popularity":
@@ -190,7 +190,9 @@ def _check(negatives: int, strategy: str, shorter: str, history: Any) -> None:
         raise BadParameterError("negatives must be a whole number from 1 up", f"{negatives}", "99 is usual")
     for name, value, kinds in (("strategy", strategy, Strategy), ("shorter", shorter, Shorter)):
         if value not in get_args(kinds):
-            raise BadParameterError(f"there is no {name}={value!r}", hint=f"choose one of {get_args(kinds)}")
+            raise BadParameterError(
+                f"there is no {name}={value!r}", hint=f"choose one of {', '.join(map(repr, get_args(kinds)))}"
+            )
     if strategy == "popularity" and history is None:
         raise BadParameterError('strategy="popularity" needs the history', hint="give history=")
 

@@ -33,6 +33,18 @@ REQUIRED: Mapping[Role, Sequence[str]] = {
 PARTS = ("user", "item", "score", "rank", "gain")
 
 
+def has(role: str, verb: tuple[str, str] = ("has", "have")) -> str:
+    """The beginning of a sentence about a table.
+
+    Args:
+        verb: with one thing, with several.
+
+    >>> has("relevance"), has("recommendations")
+    ('the relevance has', 'the recommendations have')
+    """
+    return f"the {role} {verb[role.endswith('s')]}"
+
+
 def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """The column for each part that is there.
 
@@ -48,6 +60,10 @@ def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] 
     Traceback (most recent call last):
     bridgeval.errors.MissingColumnError: the relevance has several columns that could be the user; ...
     """
+    if chosen is not None and not isinstance(chosen, Mapping):
+        raise BadParameterError(
+            "columns= must say which column plays which part", f"{chosen!r}", "e.g. columns={'user': 'customer'}"
+        )
     chosen = dict(chosen or {})
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:
@@ -65,25 +81,51 @@ def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] 
 
 def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[str], chosen: str | None) -> str | None:
     if chosen is not None and chosen in available:
-        return chosen
+        return _once(role, chosen, available)
     candidates = [name for name in available if name.lower() in aliases]
     required = part in REQUIRED[role]
     if chosen is not None and required and not candidates:
         raise MissingColumnError(
-            f"the {role} has no column {chosen!r} for the {part}",
+            f"{has(role)} no column {chosen!r} for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
             f"correct columns={{{part!r}: ...}}",
         )
-    if len(candidates) > 1:
+    if len(set(candidates)) > 1:
         raise MissingColumnError(
-            f"the {role} has several columns that could be the {part}",
+            f"{has(role)} several columns that could be the {part}",
             ", ".join(map(repr, candidates)),
             f"decide with columns={{{part!r}: {candidates[0]!r}}}",
         )
     if not candidates and required:
         raise MissingColumnError(
-            f"the {role} has no column for the {part}",
+            f"{has(role)} no column for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
             f"rename one to {aliases[0]!r} or say which it is with columns={{{part!r}: ...}}",
         )
-    return candidates[0] if candidates else None
+    return _once(role, candidates[0], available) if candidates else None
+
+
+def _once(role: Role, name: str, available: Sequence[str]) -> str:
+    if available.count(name) > 1:
+        raise MissingColumnError(
+            f"{has(role)} {available.count(name)} columns {name!r}",
+            f"columns {', '.join(map(repr, available))}",
+            "rename all but one",
+        )
+    return name
+
+
+def check_chosen(chosen: Mapping[str, str] | None, tables: Mapping[Role, Sequence[str]]) -> None:
+    """Raises where a chosen column is in none of the tables that could have it.
+
+    Args:
+        tables: role -> column names.
+    """
+    for part, column in (chosen or {}).items():
+        asked = {role: names for role, names in tables.items() if part in ALIASES[role]}
+        if asked and not any(column in names for names in asked.values()):
+            raise MissingColumnError(
+                f"no table has the column {column!r}, which columns= says is the {part}",
+                "; ".join(f"{role}: {', '.join(map(repr, names))}" for role, names in asked.items()),
+                f"correct columns={{{part!r}: ...}}",
+            )

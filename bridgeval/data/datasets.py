@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.dataset as pa_dataset
 
-from bridgeval.data.files import files_at, kind_of
-from bridgeval.errors import BadParameterError
+from bridgeval.data.files import check_text, empty_as_missing, files_at, kind_of, reading
+from bridgeval.errors import BadParameterError, InputError
 
 # What a row takes while it is evaluated: its columns, its codes, and their copies in the order of users.
 BYTES_PER_ROW = 120
 # A line of text is seldom shorter than this.
 BYTES_PER_LINE = 12
+# Text is read and converted by so many bytes at a time.
+BLOCK = 1 << 20
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -27,12 +29,15 @@ def dataset_at(path: str) -> pa_dataset.Dataset | None:
         head = opened.readline(1 << 16)
     if head.startswith(b"PAR1"):
         partitioned = "hive" if os.path.isdir(path) else None
-        return pa_dataset.dataset(path if partitioned else files, format="parquet", partitioning=partitioned)
+        source = path if partitioned else files
+        return reading(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
     separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
     if separator is None or kind_of(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
         return None
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
-    return pa_dataset.dataset(files, format=text)
+    dataset = reading(path, lambda: pa_dataset.dataset(files, format=text))
+    check_text(dataset.schema, path)
+    return dataset
 
 
 def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -42,10 +47,20 @@ def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], ro
         if start and isinstance(piece, pa_dataset.ParquetFileFragment) and piece.count_rows() <= start:
             start -= piece.count_rows()
             continue
-        for batch in _batches(piece, dataset, columns, rows):
-            if start < len(batch):
-                yield batch.slice(start)
-            start = max(0, start - len(batch))
+        try:
+            for batch in _batches(piece, dataset, columns, rows):
+                if start < len(batch):
+                    yield batch.slice(start)
+                start = max(0, start - len(batch))
+        except (pa.ArrowInvalid, OSError) as error:
+            turned = "conversion error" in str(error)
+            raise InputError(
+                f"{piece.path!r} cannot be read to its end",
+                str(error).splitlines()[0],
+                "its start holds numbers there; correct it, or give memory= enough to hold it at once"
+                if turned
+                else "is it complete?",
+            ) from error
 
 
 def _row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
@@ -60,7 +75,19 @@ def _batches(
         return piece.to_batches(schema=dataset.schema, columns=columns, batch_size=rows)
     # A scan reads text ahead to the end of the file, whatever its options say; this reader some forty blocks.
     wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
-    return iter(pa_csv.open_csv(piece.path, parse_options=dataset.format.parse_options, convert_options=wanted))
+    blocks = pa_csv.ReadOptions(block_size=BLOCK)
+    text = pa_csv.open_csv(piece.path, blocks, dataset.format.parse_options, wanted)
+    return map(empty_as_missing, text)
+
+
+def with_floats(dataset: pa_dataset.Dataset, names: Collection[str]) -> pa_dataset.Dataset:
+    """Text whose numbers need not stay whole because the first ones are."""
+    if dataset.format.default_extname == "parquet":
+        return dataset
+    fields = [
+        f.with_type(pa.float64()) if f.name in names and pa.types.is_integer(f.type) else f for f in dataset.schema
+    ]
+    return pa_dataset.dataset(dataset.files, pa.schema(fields), dataset.format)
 
 
 def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.data.ids import TABLE_ENTRIES, Codes, Ids, is_coded, same_kind, span_of, table_fits
-from bridgeval.data.tensors import looked_up
+from bridgeval.data.tensors import look_up, looked_up
 from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side
 
 # Rows that are looked at before a whole column is.
@@ -143,7 +143,7 @@ def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[C
     coded = [_coded(column) for column in columns]
     distinct = pc.unique(pa.concat_arrays([piece.dictionary for pieces in coded for piece in pieces]))
     vocabulary = distinct.take(pc.sort_indices(distinct))
-    return Ids(vocabulary), [np.concatenate([_codes_in(vocabulary, piece) for piece in pieces]) for pieces in coded]
+    return Ids(vocabulary), [_codes_in(vocabulary, pieces) for pieces in coded]
 
 
 def _coded(column: pa.LargeStringArray) -> list[pa.DictionaryArray]:
@@ -155,9 +155,14 @@ def _coded(column: pa.LargeStringArray) -> list[pa.DictionaryArray]:
     return side_by_side([piece.dictionary_encode for piece in pieces], len(column))
 
 
-def _codes_in(vocabulary: pa.LargeStringArray, column: pa.DictionaryArray) -> Codes:
-    code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
-    return code_of.astype(np.int32)[column.indices.to_numpy(zero_copy_only=False)]
+def _codes_in(vocabulary: pa.LargeStringArray, pieces: Sequence[pa.DictionaryArray]) -> Codes:
+    codes = np.empty(sum(map(len, pieces)), dtype=np.int32)
+    end = 0
+    for piece in pieces:
+        start, end = end, end + len(piece)
+        code_of = pc.index_in(piece.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
+        look_up(code_of.astype(np.int32), piece.indices.to_numpy(zero_copy_only=False), codes[start:end])
+    return codes
 
 
 def _run_starts(values: Any) -> npt.NDArray[np.int64]:
@@ -166,6 +171,12 @@ def _run_starts(values: Any) -> npt.NDArray[np.int64]:
     elif is_coded(values):
         return _run_starts(values.indices.to_numpy(zero_copy_only=False))
     else:
-        changes = np.flatnonzero(pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False))
+        changes = _true_positions(pc.not_equal(values[1:], values[:-1]))
     changes += 1
     return np.concatenate([np.zeros(min(len(values), 1), dtype=np.int64), changes])
+
+
+def _true_positions(flags: pa.BooleanArray) -> npt.NDArray[np.int64]:
+    """Where flags without nulls are true."""
+    bits = np.frombuffer(flags.buffers()[1], dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(bits, count=flags.offset + len(flags), bitorder="little")[flags.offset :])

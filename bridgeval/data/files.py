@@ -17,13 +17,15 @@ import pyarrow.dataset as pa_dataset
 import pyarrow.json as pa_json
 import pyarrow.parquet as pa_parquet
 
+from bridgeval.data.charsets import charset_of
 from bridgeval.data.columns import ITEM, USER
 from bridgeval.errors import InputError
 
-Kind = Literal["parquet", "numpy", "json lines", "trec run", "trec qrels", "text", "binary"]
+Kind = Literal["parquet", "numpy", "json lines", "json array", "trec run", "trec qrels", "text", "binary"]
 
 PARQUET_MAGIC = b"PAR1"
 NUMPY_MAGIC = b"\x93NUMPY"
+UTF8_MARK = b"\xef\xbb\xbf"
 CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 TREC_COLUMNS = {
     "trec run": ("user_id", "_", "item_id", "_", "score", "_"),
@@ -31,6 +33,7 @@ TREC_COLUMNS = {
 }
 SKIPPED = "_"
 HEAD = 1 << 16
+COMPLETE = "is it Parquet, CSV or TSV, and complete?"
 
 
 def is_path(value: Any) -> bool:
@@ -52,10 +55,10 @@ def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa
     """
     files = files_at(path)
     if _is_parquet(files[0]):
-        table = _read(path, lambda: pa_dataset.dataset(files, format="parquet").to_table())
+        table = reading(path, lambda: pa_dataset.dataset(files, format="parquet").to_table())
     else:
         tables = [table_in(pa.memory_map(file), file, names, text_ids) for file in files]
-        table = _read(path, lambda: pa.concat_tables(tables))
+        table = reading(path, lambda: pa.concat_tables(tables))
     return _with_text_ids(table) if text_ids else table
 
 
@@ -63,7 +66,7 @@ def schema_at(path: str) -> pa.Schema:
     """The columns of what `table_at` would give, from the start of the first file alone."""
     file = files_at(path)[0]
     if _is_parquet(file):
-        return _read(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+        return reading(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
     head = head_of(file)
     if kind_of(head) == "parquet":  # packed as a whole, so that its end has to be unpacked too
         return table_at(file).schema
@@ -94,16 +97,26 @@ def table_in(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_i
     data = _unpacked(opened, path)
     kind = kind_of(data[:HEAD].to_pybytes())
     if kind == "parquet":
-        return _read(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
+        return reading(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
     if kind == "numpy":
         raise InputError(f"{path!r} holds a matrix, not a table", "a .npy file", "read it with bridgeval.Scores")
     if kind == "binary":
         raise _not_a_table(path, data)
+    if kind == "json array":
+        raise InputError(
+            f"{path!r} holds a JSON array, not JSON lines",
+            f"it starts with {data[:20].to_pybytes()!r}",
+            "write one object in each line, e.g. jq -c '.[]', or frame.to_json(path, orient='records', lines=True)",
+        )
     if kind == "json lines":
-        return _read(path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(data))), "one object in each line")
+        lines = data[len(UTF8_MARK) :] if data[: len(UTF8_MARK)].to_pybytes() == UTF8_MARK else data
+        return reading(path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(lines))), "one object in each line")
     if kind in TREC_COLUMNS and not names:
-        return _read(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
-    return _read(path, lambda: _text_table(data, path, names, text_ids))
+        return reading(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
+    hint = "name every column in order; _ leaves one out" if names else COMPLETE
+    table = reading(path, lambda: _text_table(data, path, names, text_ids), hint)
+    check_text(table.schema, path)
+    return empty_as_missing(table)
 
 
 def kind_of(head: bytes) -> Kind:
@@ -118,8 +131,11 @@ def kind_of(head: bytes) -> Kind:
         return "numpy"
     if b"\0" in head or not _is_utf8(head):
         return "binary"
-    if head.lstrip().startswith(b"{"):
+    text = head.removeprefix(UTF8_MARK).lstrip()
+    if text.startswith(b"{"):
         return "json lines"
+    if re.match(rb"\[\s*([\[{\]]|$)", text):
+        return "json array"
     rows = [line.split() for line in head.decode(errors="ignore").splitlines()[:20] if line.strip()]
     rows = rows[:-1] if len(head) == HEAD else rows
     if rows and all(len(row) == 6 and _is_number(row[3]) and _is_number(row[4]) for row in rows):
@@ -136,7 +152,7 @@ def head_of(path: str) -> bytes:
         opened.seek(0)
         if codec is None:
             return opened.read(HEAD)
-        return _read(path, lambda: pa.CompressedInputStream(opened, codec).read(HEAD), "is it cut short?")
+        return reading(path, lambda: pa.CompressedInputStream(opened, codec).read(HEAD), "is it cut short?")
 
 
 def _is_parquet(file: str) -> bool:
@@ -154,7 +170,7 @@ def _unpacked(opened: pa.NativeFile, path: str) -> pa.Buffer:
     if codec is not None:
         packed = pa.BufferReader(data)
         unpack = lambda: pa.CompressedInputStream(packed, codec).read_buffer()  # noqa: E731
-        data = _read(path, unpack, "is it cut short?")
+        data = reading(path, unpack, "is it cut short?")
     if not data.size:
         raise InputError("the file is empty", f"{path!r} holds 0 bytes", "write it again")
     return data
@@ -197,6 +213,27 @@ def _text_table(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool
         parse_options=pa_csv.ParseOptions(delimiter=separator),
         convert_options=pa_csv.ConvertOptions(column_types=types),
     )
+
+
+def check_text(schema: pa.Schema, path: str) -> None:
+    """Raises where text turned out not to be UTF-8 beyond the first bytes, which is then read as bytes."""
+    column = next((field.name for field in schema if pa.types.is_binary(field.type)), None)
+    if column is not None:
+        raise InputError(
+            f"{path!r} is text, but not in UTF-8",
+            f"bytes in the column {column!r} that are not",
+            "write it again in UTF-8, or give a data frame: pandas.read_csv(path, encoding=...)",
+        )
+
+
+def empty_as_missing(rows: Any) -> Any:
+    """A table or a record batch of text whose empty cells are null, as those of numbers are."""
+    for at, field in enumerate(rows.schema):
+        column = rows.column(at)
+        if pa.types.is_string(field.type) and pc.min(pc.binary_length(column)).as_py() == 0:
+            filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, field.type), column)
+            rows = rows.set_column(at, field, filled)
+    return rows
 
 
 def _columns_of(data: pa.Buffer | bytes, names: Sequence[str], separator: str, text_ids: bool) -> pa.Table:
@@ -245,6 +282,9 @@ def _with_text_ids(table: pa.Table) -> pa.Table:
 
 
 def _not_a_table(path: str, data: pa.Buffer) -> InputError:
+    charset = charset_of(data[:HEAD].to_pybytes())
+    if charset is not None:
+        return charset.error(path)
     zipped = data[:4].to_pybytes() == b"PK\x03\x04" or zipfile.is_zipfile(path)
     return InputError(
         f"{path!r} is not a table",
@@ -253,7 +293,8 @@ def _not_a_table(path: str, data: pa.Buffer) -> InputError:
     )
 
 
-def _read(path: str, read: Callable[[], Any], hint: str = "is it Parquet, CSV or TSV, and complete?") -> Any:
+def reading(path: str, read: Callable[[], Any], hint: str = COMPLETE) -> Any:
+    """What `read` gives; an error that names the path where it fails."""
     try:
         return read()
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeDecodeError) as error:

@@ -40,12 +40,12 @@ class Ids:
     values: Any
 
     @staticmethod
-    def of(column: Any, what: str = "id") -> Ids:
+    def of(column: Any, what: str = "ids") -> Ids:
         """Takes an Arrow array, a numpy array or a sequence; refuses nulls, floats, booleans and mixtures.
 
         Args:
             column: the ids.
-            what: how the column is called in messages, e.g. "user id".
+            what: how the column is called in messages, e.g. "user ids".
         """
         if isinstance(column, Ids):
             return column
@@ -53,11 +53,13 @@ class Ids:
         if array.null_count:
             where = np.flatnonzero(pc.is_null(array).to_numpy(zero_copy_only=False))[:3]
             raise BadValueError(
-                f"{array.null_count} {what}(s) are missing (null)",
-                f"first at rows {', '.join(map(str, where))}",
+                f"{array.null_count:,} of the {what} {'is' if array.null_count == 1 else 'are'} missing (null)",
+                f"first at row{'s' * (len(where) > 1)} {', '.join(map(str, where))}, counted from 0",
                 "drop these rows or give them an id",
             )
         kind = array.type
+        if pa.types.is_null(kind) and not len(array):
+            return Ids(np.zeros(0, dtype=np.int64))
         if pa.types.is_dictionary(kind):
             return _of_dictionary(array, what)
         if pa.types.is_integer(kind):
@@ -65,7 +67,7 @@ class Ids:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             return Ids(array.cast(pa.large_string()))
         raise BadValueError(
-            f"{what}s must be integers or strings",
+            f"{what} must be integers or strings",
             f"a column of type {kind}, such as {_examples(array)}",
             _type_hint(kind),
         )
@@ -194,7 +196,7 @@ def _as_arrow(column: Any, what: str) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         kinds = sorted({type(value).__name__ for value in column})
         raise BadValueError(
-            f"{what}s must all be integers or all be strings",
+            f"{what} must all be integers or all be strings",
             f"values of type {', '.join(kinds)}",
             "convert them to one type, e.g. [str(value) for value in ids]",
         ) from error
@@ -204,7 +206,7 @@ def _as_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
     if pa.types.is_uint64(array.type):
         largest = pc.max(array).as_py() or 0
         if largest >= 1 << 63:
-            raise BadValueError(f"{what}s must fit in 64 bits with a sign", f"{largest}", "convert them to strings")
+            raise BadValueError(f"{what} must fit in 64 bits with a sign", f"{largest}", "convert them to strings")
     values = array.to_numpy(zero_copy_only=False)
     return values if values.dtype == np.int64 else values.astype(np.int64)
 

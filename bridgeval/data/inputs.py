@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bridgeval.data.columns import Role, check_chosen
 from bridgeval.data.context import Context, Table
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import grouping_of
@@ -18,7 +19,7 @@ from bridgeval.data.ids import Ids
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.pairs import PairColumn
 from bridgeval.data.ranking import Ranking
-from bridgeval.data.rows import Rows, has_scores, is_frame, rows_of
+from bridgeval.data.rows import Rows, column_names, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of
 
@@ -67,13 +68,23 @@ class Inputs:
     ) -> Inputs:
         """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
         several = _by_name(baseline)
+        if columns:
+            given: dict[Role, Any] = {
+                "recommendations": recommendations,
+                "relevance": relevance,
+                "history": history,
+                "prev_scores": prev_scores,
+                "baseline": next(iter(several.values()), baseline),
+            }
+            frames = {role: frame for role, frame in given.items() if is_frame(frame)}
+            check_chosen(columns, {role: column_names(frame) or () for role, frame in frames.items()})
         return Inputs(
             rows_of(recommendations, "recommendations", columns),
             rows_of(relevance, "relevance", columns),
             None if history is None else rows_of(history, "history", columns),
             None if baseline is None or several else rows_of(baseline, "baseline", columns),
             None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
-            None if catalogue is None else ids_of(catalogue, "item catalogue"),
+            None if catalogue is None else ids_of(catalogue, "the catalogue"),
             None if item_groups is None else groups_of(item_groups, "item"),
             None if user_groups is None else groups_of(user_groups, "user"),
             None if item_features is None else features_of(item_features),
@@ -196,9 +207,10 @@ ANSWERS = {
 
 def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
-    offers = {need for argument, needs in ANSWERS.items() if given.get(argument) is not None for need in needs}
-    offers |= {baseline_column(name) for name in given.get("baselines") or _by_name(given.get("baseline"))}
-    offers.add("all users")
+    several = given.get("baselines") or _by_name(given.get("baseline"))
+    alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
+    offers = {need for argument in alone for need in ANSWERS.get(argument, ())}
+    offers |= {"all users", *map(baseline_column, several)}
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 

@@ -63,7 +63,7 @@ def labels_of(by: Any) -> tuple[Labels, ...]:
 
 def _labels_in(table: Any) -> Iterator[Labels]:
     if isinstance(table, Mapping) or not is_frame(table):
-        yield Labels("slice", "user", groups_of(table, "user"))
+        yield Labels("slice", "user", groups_of(table, "user", "by="))
         return
     frame = as_table(table)
     aliases: dict[Side, tuple[str, ...]] = {"user": USER, "item": ITEM}
@@ -77,4 +77,4 @@ def _labels_in(table: Any) -> Iterator[Labels]:
     ((side, own),) = ids
     for name in frame.column_names:
         if name != own:
-            yield Labels(name, side, groups_of(frame.select([own, name]), side))
+            yield Labels(name, side, groups_of(frame.select([own, name]), side, f"{name!r} of by="))

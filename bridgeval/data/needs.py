@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from bridgeval.data.ranking import Ranking
 from bridgeval.errors import NeedError
 
-# What a need is called -> the argument of `evaluate` that gives it.
+# A need -> what it is called in messages, where its name does not say it.
+WORDS = {
+    "score": "scores",
+    "prev_score": "the logging policy's scores",
+    "seen": "what each user had before",
+    "history lists": "what each user had before",
+    "baseline_rank": "another system's lists",
+    "category": "a category of each row",
+    "catalogue": "the catalogue",
+    "users of the history": "the users of the history",
+    "users of the baseline": "the users of the baseline",
+    "users given": "the users that count",
+}
+# A need -> the argument of `evaluate` that gives it.
 GIVEN_BY = {
     "score": "scores in the recommendations (a column 'score', or (item, score) pairs)",
     "prev_score": "prev_scores=",
     "seen": "history=",
     "baseline_rank": "baseline=",
-    "category": "a column 'category' in the recommendations",
+    "category": "item_features= and take the category of items, not of rows",
     "catalogue": "catalogue= (or history=)",
     "item popularity": "history=",
     "item groups": "item_groups=",
@@ -23,6 +36,7 @@ GIVEN_BY = {
     "users of the history": "history=",
     "users of the baseline": "baseline=",
     "users given": "users=",
+    "all users": "users= (or history=), else those of both sides",
     "history lists": "history=",
 }
 
@@ -76,15 +90,59 @@ class Needs:
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
         for need in sorted(self.unmet(offered)):
-            raise NeedError(
-                f"{who} needs {need}",
-                f"only {', '.join(sorted(offered)) or 'lists and relevance'}",
-                f"give {GIVEN_BY.get(need) or GIVEN_BY.get(need.partition(' ')[0], 'a column of that name')}",
-            )
+            raise NeedError(f"{who} needs {in_words(need)}", f"only {_given(offered)}", self._hint(need, offered))
 
     def unmet(self, offered: Collection[str]) -> frozenset[str]:
         """What is needed and not offered."""
-        return (self.pairs | self.context | self.users | self.lists).difference(offered)
+        return self.required.difference(offered)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """All that must be there."""
+        return self.pairs | self.context | self.users | self.lists
+
+    def _hint(self, need: str, offered: Collection[str]) -> str:
+        others = _baselines_in(offered)
+        wanted = next(iter(_baselines_in([need])), "")
+        if wanted:
+            give = f"give baseline={{{wanted!r}: frame}}"
+            if "baseline_rank" in offered:
+                return f"{give}, or leave its name out of the metric"
+            return f"{give}, or ask for {_named(others[0])}" if others else give
+        if others and need in ("baseline_rank", "users of the baseline"):
+            alone = "give one system's lists alone as baseline="
+            return f"ask for {_named(others[0])}, or {alone}" if self.baselines else alone
+        return f"give {GIVEN_BY.get(need, 'a column of that name')}"
+
+
+def in_words(need: str) -> str:
+    """What a message calls a need.
+
+    >>> in_words("seen"), in_words("item groups"), in_words("baseline_rank ALS")
+    ('what each user had before', 'item groups', "the baseline 'ALS'")
+    """
+    named = _baselines_in([need])
+    return f"the baseline {named[0]!r}" if named else WORDS.get(need, need)
+
+
+def _given(offered: Collection[str]) -> str:
+    """What the caller gave, told from what it offers."""
+    said_apart = ("score", "catalogue", "all users")
+    arguments = {GIVEN_BY[need] for need in offered if need in GIVEN_BY and need not in said_apart}
+    if "catalogue" in offered and "history=" not in arguments:
+        arguments.add("catalogue=")
+    scores = "with" if "score" in offered else "without"
+    named = [f"baseline= of {', '.join(map(repr, others))}"] if (others := _baselines_in(offered)) else []
+    return ", ".join([f"recommendations {scores} scores", "relevance", *sorted(arguments), *named])
+
+
+def _baselines_in(columns: Iterable[str]) -> list[str]:
+    """The names of baselines, sorted."""
+    return sorted(name for column in columns if (name := column.removeprefix("baseline_rank ")) != column)
+
+
+def _named(baseline: str) -> str:
+    return f'{baseline!r} with baseline="{baseline}" among the parameters of the metric'
 
 
 def baseline_column(name: str = "", ranking: Ranking = Ranking()) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.data.columns import Role, columns_for
+from bridgeval.data.columns import ITEM, USER, Role, columns_for, has
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
+from bridgeval.data.threads import side_by_side
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
@@ -55,11 +57,12 @@ class Rows:
 
 
 def is_frame(value: object) -> bool:
-    """Whether it speaks the Arrow PyCapsule protocol, as pandas, polars, pyarrow and duckdb do.
+    """Whether it speaks the Arrow PyCapsule protocol, as the frames of pandas, polars, pyarrow and duckdb do.
 
     Spark's frames speak it too, by collecting every row to this process, which nobody asked for.
     """
-    return hasattr(value, "__arrow_c_stream__") and not is_spark_frame(value)
+    one_column = type(value).__name__ in ("Series", "ChunkedArray")
+    return hasattr(value, "__arrow_c_stream__") and not one_column and not is_spark_frame(value)
 
 
 def is_spark_frame(value: object) -> bool:
@@ -104,19 +107,23 @@ def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None
 def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[str, pa.Array]) -> Rows:
     """Rows of columns by name; `parts` says which name plays which part."""
     numbers = {
-        part: numbers_of(of[name], f"{role} column {name!r}")
+        part: numbers_of(of[name], f"column {name!r} of the {role}")
         for part, name in parts.items()
         if part not in ("user", "item")
     }
-    users = Ids.of(of[parts["user"]], f"user id in the {role}") if "user" in parts else None
-    items = Ids.of(of[parts["item"]], f"item id in the {role}")
+    *owners, items = side_by_side(
+        [partial(Ids.of, of[parts[part]], f"{part} ids in the {role}") for part in ("user", "item") if part in parts],
+        len(of[parts["item"]]),
+    )
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
-    return Rows(users, items, numbers, ranked)
+    return Rows(owners[0] if owners else None, items, numbers, ranked)
 
 
 def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     """A column as float32 if it is that, else float64; refuses nulls, NaN and what is not a number."""
     kind = column.type
+    if pa.types.is_null(kind) and not len(column):
+        return np.zeros(0)
     whole = pa.types.is_boolean(kind) or pa.types.is_integer(kind)
     if pa.types.is_decimal(kind):
         column = pc.cast(column, pa.float64(), safe=False)
@@ -125,7 +132,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     if column.null_count:
         raise BadValueError(
             f"the {what} has {column.null_count} missing value(s) (null or NaN)",
-            f"first at row {_first_null(column)}",
+            f"first at row {first_null(column)}, counted from 0",
             "drop or fill these rows; use -inf for an item that must not be shown",
         )
     numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
@@ -134,7 +141,8 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     return numbers.astype(np.float64 if whole else np.float32)
 
 
-def _first_null(column: pa.ChunkedArray | pa.Array) -> int:
+def first_null(column: pa.ChunkedArray | pa.Array) -> int:
+    """The first row without a value."""
     return int(pc.index(pc.is_null(column), True).as_py())
 
 
@@ -166,7 +174,7 @@ def as_table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if _is_pandas(frame):
-        return pa.table({name: _pandas_column(frame[name]) for name in frame.columns})
+        return pa.table({str(name): _pandas_column(frame[name]) for name in frame.columns})
     return pa.table(frame)
 
 
@@ -178,7 +186,17 @@ def _is_pandas(frame: Any) -> bool:
 def _pandas_column(series: Any) -> pa.Array:
     """Plain numbers share their memory, NaN included; only other types are converted."""
     plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
-    return pa.array(series.to_numpy()) if plain else pa.array(series, from_pandas=True)
+    if plain:
+        return pa.array(series.to_numpy())
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        kinds = sorted({type(value).__name__ for value in series})
+        raise BadValueError(
+            f"the column {series.name!r} must hold integers, strings or numbers, all of one type",
+            f"values of type {', '.join(kinds)}",
+            f"convert it, e.g. frame[{series.name!r}].astype(str)",
+        ) from error
 
 
 def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
@@ -199,6 +217,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
 
 
 def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
+    _refuse_columns(value, role)
     if role == "prev_scores" and value and all(isinstance(score, int | float) for score in value.values()):
         items, numbers = _split_pairs(list(value.items()), role)
         return Rows(None, items, {"score": numbers})
@@ -213,7 +232,7 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
     if flat and isinstance(flat[0], tuple):
         items, numbers = _split_pairs(flat, role)
         return Rows(users, items, {number: numbers}, empty=empty)
-    items = Ids.of(flat, f"item id in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
+    items = Ids.of(flat, f"item ids in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
     if role == "prev_scores" and flat:
         raise InputError(
             "the prev_scores have no scores",
@@ -223,8 +242,21 @@ def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
     return Rows(users, items, {"score": np.zeros(0)} if role == "prev_scores" else {}, shown, empty)
 
 
+def _refuse_columns(value: Mapping[Any, Any], role: Role) -> None:
+    """Raises for a mapping by column, whose columns would pass for users."""
+    if len(value) > 5 or not all(isinstance(key, str) for key in value):
+        return
+    names = {key.lower() for key in value}
+    if names & set(USER) and names & set(ITEM):
+        raise InputError(
+            f"{has(role)} columns by name, where users by id are expected",
+            f"keys {', '.join(map(repr, value))}",
+            "make a data frame of it, e.g. pandas.DataFrame(columns)",
+        )
+
+
 def _ids_of_keys(value: Mapping[Any, Any], role: Role) -> Ids:
-    return Ids.of(list(value), f"user id in the {role}") if value else Ids(np.zeros(0, dtype=np.int64))
+    return Ids.of(list(value), f"user ids in the {role}") if value else Ids(np.zeros(0, dtype=np.int64))
 
 
 def _split_pairs(pairs: Sequence[Any], role: Role) -> tuple[Ids, Floats]:
@@ -233,17 +265,17 @@ def _split_pairs(pairs: Sequence[Any], role: Role) -> tuple[Ids, Floats]:
         values = np.asarray(numbers, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"the {role} mixes (item, number) pairs with something else",
+            f"{has(role, ('mixes', 'mix'))} (item, number) pairs with something else",
             f"{pairs[0]!r} and others",
             "give every user a list of (item, number) pairs, a list of items, or a mapping item -> number",
         ) from error
     if np.isnan(values).any():
         raise BadValueError(
-            f"the {role} holds {int(np.isnan(values).sum())} NaN value(s)",
+            f"{has(role, ('holds', 'hold'))} {int(np.isnan(values).sum())} NaN value(s)",
             f"first for item {items[int(np.isnan(values).argmax())]!r}",
             "drop these items; use -inf for an item that must not be shown",
         )
-    return Ids.of(items, f"item id in the {role}"), values
+    return Ids.of(items, f"item ids in the {role}"), values
 
 
 def _as_list(entry: Any, user: Any, role: Role) -> list[Any]:
@@ -272,7 +304,7 @@ def _exact_items(items: npt.NDArray[Any], user: Any, role: Role) -> list[Any]:
     exact = items.astype(np.int64)
     if not np.array_equal(exact, items):
         raise BadValueError(
-            f"the {role} of user {user!r} has item ids that are not whole numbers",
+            f"the item ids of user {user!r} in the {role} are not all whole numbers",
             f"{items[exact != items][:3].tolist()}",
             "give item ids as integers or strings",
         )

@@ -97,10 +97,10 @@ class Scores:
     def columns(self) -> Ids:
         """`[N]` the item of each column, where a column is one item for all."""
         count = None if self.is_function else self.values.shape[1]
-        ids = Ids(np.arange(count or 0)) if self.items is None else _ids(self.items, "item id of the scores")
+        ids = Ids(np.arange(count or 0)) if self.items is None else _ids(self.items, "item ids of the scores")
         if count is not None and count != len(ids):
             raise MisalignedError(
-                "the scores have a column for each item", f"{count} columns and {len(ids)} items", "check items="
+                "the scores must have a column for each item", f"{count} columns and {len(ids)} items", "check items="
             )
         _refuse_repeated(ids, "items")
         return ids
@@ -117,10 +117,10 @@ class Scores:
         if self.users is None and isinstance(self.items, Candidates):
             ids = self.items.users
         else:
-            ids = Ids(np.arange(count or 0)) if self.users is None else _ids(self.users, "user id of the scores")
+            ids = Ids(np.arange(count or 0)) if self.users is None else _ids(self.users, "user ids of the scores")
         if count is not None and count != len(ids):
             raise MisalignedError(
-                "the scores have a row for each user", f"{count} rows and {len(ids)} users", "check users="
+                "the scores must have a row for each user", f"{count} rows and {len(ids)} users", "check users="
             )
         _refuse_repeated(ids, "users")
         return ids

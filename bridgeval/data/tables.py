@@ -18,22 +18,28 @@ from bridgeval.data.rows import as_table, is_frame
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
 
 
-def groups_of(value: Any, side: str) -> Table:
+def groups_of(value: Any, side: str, argument: str = "") -> Table:
     """A label for each id: a mapping id -> label, or a frame with the id and one more column.
 
-    Codes run from 1 in the order of the labels; 0 is for ids without a label.
+    Args:
+        value: the labels.
+        side: whose they are, "item" or "user".
+        argument: what messages call it.
+
+    Codes run from 1 in the order of the labels; 0 is for ids without a label, or with a missing one.
 
     >>> groups_of({"a": "rock", "b": "jazz"}, "item").labels
     ('jazz', 'rock')
     """
     if isinstance(value, Table):
         return value
-    ids, given = _two_columns(value, side, f"{side}_groups")
+    argument = argument or f"{side}_groups"
+    ids, given = _two_columns(value, side, argument)
     labels, label_codes = _coded(given)
     vocabulary, (codes,) = encode([ids])
     if len(vocabulary) != len(ids):
         raise BadValueError(
-            f"{len(ids) - len(vocabulary)} id(s) have more than one label in {side}_groups",
+            f"{len(ids) - len(vocabulary)} id(s) have more than one label in {argument}",
             hint=f"give every {side} one group; several belong in item_features",
         )
     values = np.zeros(len(vocabulary), dtype=np.int64)
@@ -49,12 +55,12 @@ def features_of(value: Any) -> Table:
     if isinstance(value, Table):
         return value
     if isinstance(value, Mapping):
-        pairs = [(item, label) for item, labels in value.items() for label in _labels(labels)]
-        ids = Ids.of([item for item, _ in pairs], "item id in item_features")
+        pairs = [(item, label) for item, labels in value.items() for label in _labels(labels) if label is not None]
+        ids = Ids.of([item for item, _ in pairs], "item ids in item_features")
         given: Any = [label for _, label in pairs]
         weights = np.ones(len(pairs))
     else:
-        ids, others = _split_id(_frame(value, "item_features"), "item", "item_features")
+        ids, others = _labelled(*_split_id(_frame(value, "item_features"), "item", "item_features"))
         given = others[0]
         weights = others[1].to_numpy().astype(np.float64) if others.num_columns > 1 else np.ones(len(ids))
     labels, columns = _coded(given)
@@ -70,8 +76,14 @@ def ids_of(value: Any, what: str) -> Ids:
         ids = value
     elif is_frame(value) and hasattr(value, "columns"):
         ids, _ = _split_id(as_table(value), "user" if "user" in what else "item", what)
+    elif not isinstance(value, Iterable):
+        raise InputError(
+            f"{what} cannot be read", f"an object of type {type(value).__name__}", "give a sequence of ids, or a frame"
+        )
     else:
-        ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"id in {what}")
+        ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"ids in {what}")
+    if not len(ids):
+        raise InputError(f"there are no ids in {what}", hint="give some, or leave it out")
     return encode([ids])[0]
 
 
@@ -99,7 +111,8 @@ def _coded(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDA
 
 def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
     if isinstance(value, Mapping):
-        return Ids.of(list(value), f"{side} id in {argument}"), list(value.values())
+        labelled = {one: label for one, label in value.items() if label is not None}
+        return Ids.of(list(labelled), f"{side} ids in {argument}"), list(labelled.values())
     table = _frame(value, argument)
     ids, others = _split_id(table, side, argument)
     if others.num_columns != 1:
@@ -108,7 +121,21 @@ def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
             f"columns {table.column_names}",
             "select the two columns",
         )
+    ids, others = _labelled(ids, others)
     return ids, others[0]
+
+
+def _that_can_be_taken(kind: pa.DataType) -> pa.DataType:
+    """The type that rows can be chosen of: Arrow cannot choose among string views, which polars has."""
+    return pa.large_string() if pa.types.is_string_view(kind) else kind
+
+
+def _labelled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
+    """Without rows that have no label in the first column."""
+    labelled = pc.invert(pc.is_null(others[0], nan_is_null=True))
+    if pc.all(labelled).as_py():
+        return ids, others
+    return ids.take(np.flatnonzero(labelled.to_numpy())), others.filter(labelled)
 
 
 def _frame(value: Any, argument: str) -> pa.Table:
@@ -131,6 +158,7 @@ def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]
             f"columns {table.column_names}",
             f"rename it to {aliases[0]!r}",
         )
+    table = table.cast(pa.schema([(field.name, _that_can_be_taken(field.type)) for field in table.schema]))
     if table[found[0]].null_count:
         table = table.filter(pc.is_valid(table[found[0]]))
-    return Ids.of(table[found[0]], f"{side} id in {argument}"), table.drop_columns(found)
+    return Ids.of(table[found[0]], f"{side} ids in {argument}"), table.drop_columns(found)

@@ -19,7 +19,7 @@ def team() -> ThreadPoolExecutor:
     A thread has a store of freed memory: a new one would have to ask the system for what an old one has. Whoever waits
     for an action of the team must be ready to do it, for nobody may be free.
     """
-    return ThreadPoolExecutor(max((os.cpu_count() or 1) - 1, 1), thread_name_prefix="bridgeval")
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="bridgeval")
 
 
 # Threads do not survive a fork.

@@ -186,8 +186,9 @@ class nDCG(TopKMetric):
     """Discounted gain of the list over that of the best possible list of k places.
 
     `DCG = sum_j g(r_j) / log2(j + 1)`, divided by the DCG of the k highest gains (Järvelin and Kekäläinen 2002;
-    exponential gain: Burges et al. 2005). With binary relevance all gains but "shifted" agree to the digit, and so does
-    "shifted", because a constant factor cancels.
+    exponential gain: Burges et al. 2005). Where every relevant item has a gain of 1, "exponential", "linear" and
+    "binary" agree to the digit, and "shifted", under which it is worth 3, to rounding: the factor cancels, unless
+    ideal="k".
 
     Attributes:
         gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", WarpRec's 2^(r + 1) - 1, where an item with a

@@ -17,8 +17,8 @@ from bridgeval.report.wide import Cell, Wide, WideRow, number
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bridgeval.report.content import Section
     from bridgeval.report.report import Report
-    from bridgeval.report.sections import Section
     from bridgeval.report.slices import Slices
 
 Test = Literal["t", "wilcoxon", "permutation"]

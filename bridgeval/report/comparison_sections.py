@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from bridgeval.report import comparison_charts as charts
 from bridgeval.report.comparison_charts import Interval
-from bridgeval.report.sections import CHARTS, Drawn, Section
+from bridgeval.report.content import Drawn, Section
+from bridgeval.report.sections import CHARTS
 from bridgeval.report.slice_sections import slice_section
 
 if TYPE_CHECKING:

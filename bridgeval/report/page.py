@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bridgeval.report import sections
-from bridgeval.report.sections import Content, Section
+from bridgeval.report.content import Content, Section
 from bridgeval.report.slice_sections import slices_of_reports
 
 if TYPE_CHECKING:

@@ -164,7 +164,7 @@ def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str 
 
 
 def _table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:
-    users = Ids.of(rows["user"], "user id")
+    users = Ids.of(rows["user"], "user ids")
     vocabulary, (codes,) = encode([users])
     if len(vocabulary) != len(users):
         raise MisalignedError(

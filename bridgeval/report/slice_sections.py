@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from bridgeval.report import comparison_charts as charts
 from bridgeval.report.comparison_charts import Interval
-from bridgeval.report.sections import CHARTS, Content, Drawn, Section
+from bridgeval.report.content import Content, Drawn, Section
+from bridgeval.report.sections import CHARTS
 from bridgeval.report.slices import Slices
 
 OF_USERS = "Of users: share times difference, summed over slices, is the whole difference."

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from bridgeval.data.columns import has
 from bridgeval.data.ids import Ids
 from bridgeval.errors import InputError
 
@@ -38,7 +39,7 @@ def exploded(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
     ids = [name for name in arrays if name not in structs and name not in numbers]
     if len(structs) > 1 or len(numbers) > 1 or len(ids) > 1 or (structs and len(arrays) > 1):
         raise InputError(
-            f"the {role} has several array columns of one kind",
+            f"{has(role)} several array columns of one kind",
             f"{', '.join(arrays)}",
             "select the user and one array of (item, score) structs, or one of items and one of scores",
         )
@@ -54,7 +55,7 @@ def exploded(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
     rows = frame.select(*others, F.posexplode(numbers[0]).alias("place", number))
     if positions is None:
         return rows.withColumn("item", F.col("place").cast("long")).drop("place")
-    items = Ids.of(positions, "item id in the catalogue").to_arrow()
+    items = Ids.of(positions, "item ids in the catalogue").to_arrow()
     table = pa.table({"place": pa.array(range(len(items)), pa.int32()), "item": items})
     return rows.join(F.broadcast(frame.sparkSession.createDataFrame(table)), "place", "left").drop("place")
 

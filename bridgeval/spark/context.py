@@ -41,7 +41,7 @@ def with_history(context: Context, history: DataFrame, needs: Needs) -> Context:
 
 def items_of(history: DataFrame) -> Ids:
     """The sorted items of a frame (user, item)."""
-    return encode([Ids.of(history.select("item").distinct().toArrow()["item"], "item id in the history")])[0]
+    return encode([Ids.of(history.select("item").distinct().toArrow()["item"], "item ids in the history")])[0]
 
 
 def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
@@ -52,7 +52,7 @@ def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
     counts = parts.groupBy("item").agg(F.sum("users").alias("users"), F.sum("pairs").alias("pairs")).toArrow()
     # The row without an item counts users, so that one job answers both.
     no_item = np.asarray(counts["item"].is_null())
-    items = Ids.of(counts["item"].drop_null(), "item id in the history")
+    items = Ids.of(counts["item"].drop_null(), "item ids in the history")
     numbers = counts["pairs"].to_numpy()[~no_item]
     vocabulary, (codes,) = encode([items])
     values = np.zeros(len(vocabulary))
@@ -67,8 +67,8 @@ def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _partial_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for chunk in whole_users(batches, ROWS_AT_ONCE):
-        users = Ids.of(chunk["user"], "user id in the history")
-        items = Ids.of(chunk["item"], "item id in the history")
+        users = Ids.of(chunk["user"], "user ids in the history")
+        items = Ids.of(chunk["item"], "item ids in the history")
         counted = History.of(Rows(users, items))
         table = counted.popularity
         kind = chunk.schema.field("item").type

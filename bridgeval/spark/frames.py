@@ -86,9 +86,9 @@ def tagged(
     parts = {}
     for part, kind in fields.items():
         if part in ("user", "item"):
-            _check_id(kind, f"{part} id in the {role}")
+            _check_id(kind, f"{part} ids in the {role}")
         else:
-            parts[part] = _number_type(kind, f"{role} column {chosen[part]!r}")
+            parts[part] = _number_type(kind, f"column {chosen[part]!r} of the {role}")
     return Tagged(role, frame.select([F.col(f"`{name}`").alias(part) for part, name in chosen.items()]), parts)
 
 
@@ -104,7 +104,7 @@ def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSe
             "users must have one column with the user id", f"columns {value.columns}", f"rename it to {USER[0]!r}"
         )
     name = found[0] if len(found) == 1 else value.columns[0]
-    _check_id(value.schema[name].dataType, "user id in users")
+    _check_id(value.schema[name].dataType, "user ids in users")
     return Tagged("users", value.select(F.col(f"`{name}`").alias("user")), {})
 
 
@@ -146,7 +146,7 @@ def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
 def _check_id(kind: T.DataType, what: str) -> None:
     if not isinstance(kind, T.IntegralType | T.StringType):
         raise BadValueError(
-            f"{what}s must be integers or strings",
+            f"{what} must be integers or strings",
             f"a column of type {kind.simpleString()}",
             "cast it to string or bigint",
         )

@@ -108,9 +108,14 @@ def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
         reader = reader.options(header=True, inferSchema=True)
     try:
         return reader.load(path)
-    except PySparkException as error:
+    except Exception as error:
+        # What Spark does not foresee comes as py4j's own error.
+        java = getattr(error, "java_exception", None)
+        if java is None and not isinstance(error, PySparkException):
+            raise
+        said = str(error if java is None else java.getMessage())
         raise InputError(
-            f"{path!r} cannot be read as {format}", str(error).splitlines()[0], "check path and format"
+            f"{path!r} cannot be read as {format}", said.splitlines()[0], "check path and format"
         ) from error
 
 

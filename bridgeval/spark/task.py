@@ -87,7 +87,7 @@ class Task:
 
     def _given(self, table: pa.Table, role: str) -> Rows | Ids:
         if role == "users":
-            return encode([Ids.of(table["user"], "user id in users")])[0]
+            return encode([Ids.of(table["user"], "user ids in users")])[0]
         columns = {"user": table["user"], "item": table["item"]}
         for part, kind in self.parts[role].items():
             columns[part] = table["rank" if part == "rank" else "value"].cast(kind)

@@ -87,7 +87,7 @@ def test_one_line_a_hint_and_the_right_exit_code(
 @pytest.mark.parametrize(
     ("arguments", "code", "said", "hint"),
     [
-        ("evaluate other.csv truth.csv", WRONG_DATA, "has no column for the user", "--columns user=..."),
+        ("evaluate other.csv truth.csv", WRONG_DATA, "have no column for the user", "--columns user=..."),
         ("evaluate recs.csv truth.csv -m EPC@2", WRONG_COMMAND, "EPC@2 needs item popularity", "give --history"),
         ("evaluate recs.csv ints.csv", WRONG_DATA, "strings on one side and integers on the other", "--text-ids"),
         ("evaluate recs.csv truth.csv --by bare.csv", WRONG_DATA, "'bare.csv' has no header", "-columns"),
@@ -95,6 +95,13 @@ def test_one_line_a_hint_and_the_right_exit_code(
         ("evaluate recs.csv truth.csv -m nDCG@5,MRR@5", WRONG_COMMAND, "cannot be read as a metric", "one by one"),
         ("evaluate recs.csv truth.csv -m nDCG(gain=linear)@5", WRONG_COMMAND, "gain=linear", 'gain="..."'),
         ("compare truth.csv recs.csv", WRONG_COMMAND, "Two systems are needed after TRUTH, but only recs", "--help"),
+        (
+            "compare truth.csv a=recs.csv a=bare.csv b=recs.csv",
+            WRONG_COMMAND,
+            "two systems are called 'a'",
+            "other=bare",
+        ),
+        ("evaluate recs.csv truth.csv --recs-columns user,item", WRONG_DATA, "Expected 2 columns, got 3", "in order"),
         ("compare truth.csv folder", WRONG_COMMAND, "Two systems are needed after TRUTH, but none", "--help"),
         ("evaluate recs.csv truth.csv -m nDGC@5", WRONG_COMMAND, "there is no metric 'nDGC'", "did you mean nDCG"),
         ("evaluate recs.csv truth.csv --out no/where.csv --format csv", WRONG_COMMAND, "cannot be written", "place"),

@@ -33,6 +33,7 @@ def test_the_command_goes_on_and_removes_what_was_saved(interrupted, run):
     done = run(*COMMAND, "-m", "MRR@3")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
+    assert "--resume streams the files, so they were not inspected" in done.stderr
     assert not (interrupted / "states").exists()
 
 

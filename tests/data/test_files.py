@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
 
+import bridgeval
+from bridgeval.data.datasets import dataset_at
 from bridgeval.data.files import schema_at, table_at
-from bridgeval.errors import InputError
+from bridgeval.errors import BadValueError, InputError
 
 ROWS = [(7, 30, 0.5), (7, 10, 0.25), (8, 30, 1.0)]
 FRAME = pd.DataFrame(ROWS, columns=["user_id", "item_id", "score"])
@@ -40,6 +42,7 @@ FORMS = {
     ),
     "gzip": gzip.compress(CSV.encode()),
     "bzip2": bz2.compress(CSV.encode()),
+    "json lines with a byte order mark": "\ufeff" + FRAME.to_json(orient="records", lines=True),
     "parquet": FRAME.to_parquet(),
     "parquet in gzip": gzip.compress(FRAME.to_parquet()),
 }
@@ -95,7 +98,9 @@ BAD = {
     "matrix": (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "holds a matrix", "bridgeval.Scores"),
     "no header": (b"7,30,0.5\n", "has no header", "--recs-columns"),
     "lists of other lengths": (b'{"user_id": [1, 2], "item_id": [1]}\n', "cannot be read", "one object"),
-    "a cell is missing": (b"user_id,item_id\n1\n", "cannot be read", "CSV"),
+    "json array": (b'[{"user_id": 7, "item_id": 30}]', "holds a JSON array", "one object in each line"),
+    "json array by lines": (b'[\n  {"user_id": 7}\n]\n', "holds a JSON array", "one object in each line"),
+    "a line cut short": (b"user_id,item_id\n1\n", "cannot be read", "CSV"),
 }
 
 
@@ -106,6 +111,45 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, case: str) -> None:
         table_at(written(tmp_path / "file", content))
     assert wrong in caught.value.wrong
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("charset", "mark", "told"),
+    [
+        ("utf-16-le", b"\xff\xfe", r"byte order mark b'\xff\xfe' of UTF-16"),
+        ("utf-16-be", b"\xfe\xff", r"byte order mark b'\xfe\xff' of UTF-16"),
+        ("utf-32-le", b"\xff\xfe\0\0", "of UTF-32"),
+        ("utf-16-le", b"", "UTF-16LE without a byte order mark"),
+        ("utf-16-be", b"", "UTF-16BE without a byte order mark"),
+        ("latin-1", b"", r"\xe9,0.5\n' at byte 27, as in Latin-1"),
+    ],
+)
+def test_text_in_another_code_than_utf8_is_called_that(tmp_path: Path, charset: str, mark: bytes, told: str) -> None:
+    word = "caf\xe9" if charset == "latin-1" else "cafe"
+    text = f"user_id,item_id,score\n7,{word},0.5\n"
+    with pytest.raises(InputError) as caught:
+        table_at(written(tmp_path / "file.csv", mark + text.encode(charset)))
+    assert caught.value.wrong.endswith("is text, but not in UTF-8")
+    assert told in caught.value.found
+    assert "iconv -f" in caught.value.hint
+    suggested = caught.value.hint.partition('encoding="')[2].partition('"')[0]
+    assert pd.read_csv(tmp_path / "file.csv", encoding=suggested)["item_id"].tolist() == [word]
+
+
+def test_another_code_is_told_beyond_the_first_bytes_too(tmp_path: Path) -> None:
+    path = written(tmp_path / "file", (b"user_id,item_id\n" + b"7,cafe\n" * 20_000) + b"7,caf\xe9\n")
+    for read in (table_at, dataset_at):
+        with pytest.raises(InputError, match="is text, but not in UTF-8; found: bytes in the column 'item_id'"):
+            read(path)
+
+
+@pytest.mark.parametrize("memory", [None, 1], ids=["held", "streamed"])
+@pytest.mark.parametrize("line", [",rum,0.1", "ann,,0.1", '"",rum,0.1', "ann,rum,"])
+def test_an_empty_cell_is_missing_whatever_its_column_holds(tmp_path: Path, line: str, memory: int | None) -> None:
+    recs = written(tmp_path / "recs", f"user_id,item_id,score\nann,tea,0.5\n{line}\n")
+    truth = written(tmp_path / "truth", "user_id,item_id\nann,tea\n")
+    with pytest.raises(BadValueError, match=r"missing .*first at row 1"):
+        bridgeval.evaluate(recs, truth, "Recall@2", memory=memory)
 
 
 def test_a_folder_without_parquet_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 import bridgeval
 from bridgeval.data import chunks, datasets
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, InputError
 from bridgeval.toolkits.frames import streaming
 
 METRICS = ["nDCG@3,10", "MAP@5", "Recall@10", "MRR(over='median')@10", "RMSE"]
@@ -133,6 +134,60 @@ def test_no_more_than_a_chunk_is_held(world, tmp_path, monkeypatch):
     largest_user = recs["user_id"].value_counts().max()
     assert sum(sizes) == len(recs) + len(truth)
     assert max(sizes) < largest_user + 4 * 64
+
+
+def _allocated():
+    """Bytes in Arrow's hands, once whoever reads ahead has stopped."""
+    before = -1
+    while (now := pa.total_allocated_bytes()) != before:
+        before = now
+        time.sleep(0.05)
+    return now
+
+
+def test_text_is_read_ahead_by_a_bounded_number_of_blocks(tmp_path, monkeypatch):
+    path = tmp_path / "long.csv"
+    path.write_text("user_id,item_id\n" + "".join(f"{row},{row}\n" for row in range(100_000)))
+    monkeypatch.setattr(datasets, "BLOCK", 1 << 12)
+    before = _allocated()
+    batches = datasets.batches_from(datasets.dataset_at(str(path)), 0, ["user_id", "item_id"], 50)
+    first = next(batches)
+    ahead = _allocated() - before
+    assert len(first) + sum(map(len, batches)) == 100_000
+    # Each row takes 16 bytes; a batch of a block is some 6 kB.
+    assert first.nbytes < ahead < 100_000 * 16 / 4
+
+
+TEXT = "user_id,item_id,gain\n" + "7,3,1\n" * 300_000
+LATE = {
+    "an id that is missing": (",4,1\n", "the column 'user_id' of the relevance has missing values", "row 300000"),
+    "a gain that is missing": ("8,4,\n", "the column 'gain' of the relevance has missing values", "row 300000"),
+    "text among numbers": ("x,4,1\n", "cannot be read to its end", "invalid value 'x'"),
+    "a line cut short": ("8,4\n", "cannot be read to its end", "got 2"),
+}
+
+
+@pytest.mark.parametrize("case", LATE)
+def test_what_is_wrong_far_down_a_streamed_file_is_said(tmp_path, case, monkeypatch):
+    monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 1 << 18)
+    line, wrong, found = LATE[case]
+    recs, truth = tmp_path / "recs.csv", tmp_path / "truth.csv"
+    recs.write_text("user_id,item_id\n7,3\n")
+    truth.write_text(TEXT + line)
+    with pytest.raises(InputError) as caught:
+        bridgeval.evaluate(recs, truth, "Recall@2", memory="1MB")
+    assert wrong in caught.value.wrong
+    assert found in caught.value.found
+
+
+def test_streamed_numbers_need_not_stay_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 1 << 18)
+    recs, truth = tmp_path / "recs.csv", tmp_path / "truth.csv"
+    recs.write_text("user_id,item_id\n7,3\n8,4\n")
+    # What columns hold is told from the first megabyte.
+    truth.write_text("user_id,item_id,gain\n" + "".join(f"7,{row},1\n" for row in range(150_000)) + "8,4,0.5\n")
+    report = bridgeval.evaluate(recs, truth, "Recall@2", memory="1MB")
+    assert report["Recall@2"] == pytest.approx((1 / 150_000 + 1) / 2)
 
 
 def test_a_user_is_in_one_part_whatever_the_table():

@@ -13,9 +13,7 @@ import torch
 
 import bridgeval
 from bridgeval import Scores
-from bridgeval.data.matrix import Columns, Matrix
-from bridgeval.data.ranking import Ranking
-from bridgeval.errors import BadParameterError, BadValueError, InputError, MisalignedError, NeedError
+from bridgeval.errors import NeedError
 
 CUTOFFS = (1, 3, 10, 200)
 METRICS = [f"{name}@1,3,10,200" for name in ("Precision", "Recall", "HitRate", "MRR", "MAP", "nDCG", "LAUC")]
@@ -258,56 +256,6 @@ def test_equal_scores_go_by_item_id_descending_whatever_the_order_of_columns():
     assert hits == [0, 0, 0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
-@pytest.mark.parametrize("masked", ["drop", "keep"])
-@pytest.mark.parametrize("depth", [1, 4, 11, 12, None])
-def test_the_best_places_are_those_of_a_full_sort(ties, masked, depth):
-    rng = np.random.default_rng(3)
-    scores = rng.integers(-2, 3, (60, 12)).astype(np.float32)
-    scores[scores == -2] = -np.inf
-    codes = rng.permutation(12).astype(np.int32)
-    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 12, torch.device("cpu")), lambda _: 1)
-    ranked = matrix.ranked_by(Ranking(ties=ties, masked=masked), depth)
-    among_equals = {"item_descending": -codes, "item_ascending": codes, "given": np.arange(12)}[ties]
-    for row in range(60):
-        order = np.lexsort((among_equals, -scores[row]))
-        columns = [c for c in order if masked == "keep" or scores[row, c] != -np.inf][:depth]
-        assert ranked.items[row][ranked.valid[row]].tolist() == codes[columns].tolist()
-
-
-@pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
-@pytest.mark.parametrize("masked", ["drop", "keep"])
-@pytest.mark.parametrize("decided", [False, True])
-def test_standings_are_counted_as_loops_count_them(ties, masked, decided):
-    from bridgeval.data.ranking import RelevantLists
-
-    rng = np.random.default_rng(8)
-    scores = rng.integers(-2, 3, (50, 12)).astype(np.float32)
-    scores[scores == -2] = -np.inf
-    codes = rng.permutation(13)[:12].astype(np.int32)
-    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 13, torch.device("cpu")), lambda _: 1)
-    wanted = np.stack([np.sort(rng.choice(13, 4, replace=False)) for _ in range(50)]).astype(np.int32)
-    lengths = rng.integers(0, 5, 50)
-    valid = np.arange(4) < lengths[:, None]
-    items = torch.from_numpy(np.where(valid, wanted, 13))
-    relevant = RelevantLists(items, torch.ones(50, 4), torch.from_numpy(valid), torch.zeros(50, 4))
-    found = matrix.standings(Ranking(ties=ties, masked=masked), relevant, decided=decided)
-    order = {"item_descending": lambda c: codes[c], "item_ascending": lambda c: -codes[c], "given": lambda c: -c}[ties]
-    for row in range(50):
-        shown = [c for c in range(12) if masked == "keep" or scores[row, c] != -np.inf]
-        mine = [c for c in shown if codes[c] in wanted[row][valid[row]]]
-        others = [c for c in shown if c not in mine]
-        assert int(found.candidates[row]) == len(shown)
-        assert sorted(items[row][found.found[row]].tolist()) == sorted(codes[mine].tolist())
-        for at in torch.nonzero(found.found[row]).flatten().tolist():
-            c = codes.tolist().index(int(items[row, at]))
-            above = [o for o in others if scores[row, o] > scores[row, c]]
-            tied = [o for o in others if scores[row, o] == scores[row, c]]
-            if decided:
-                above, tied = above + [o for o in tied if order(o) > order(c)], []
-            assert (int(found.above[row, at]), int(found.tied[row, at])) == (len(above), len(tied))
-
-
 def test_pair_columns_of_a_matrix_are_those_of_lists():
     from dataclasses import dataclass
 
@@ -340,40 +288,6 @@ def test_pair_columns_of_a_matrix_are_those_of_lists():
     lists = bridgeval.evaluate(world.shown(False), world.relevance, metrics, **extras)
     assert matrix.values == pytest.approx(lists.values)
     assert all(value > 0 for value in matrix.values.values())
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_nan_and_plus_infinity_are_refused_with_the_user(bad):
-    values = np.zeros((3, 4))
-    values[1, 2] = bad
-    for form in (values, scipy.sparse.csr_matrix(values)):
-        with pytest.raises(BadValueError, match="user 'bob'"):
-            bridgeval.evaluate(Scores(form, users=["ann", "bob", "cat"]), {"ann": [0]}, "Recall@1")
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Scores(np.zeros(3)), InputError, "two dimensions"),
-        (lambda: Scores([[1.0]]), InputError, "two dimensions"),
-        (lambda: Scores(lambda users: users), BadParameterError, "items of a function"),
-        (lambda: Scores(np.zeros((2, 3)), items=["a", "b"]).columns, MisalignedError, "3 columns and 2 items"),
-        (lambda: Scores(np.zeros((2, 2)), items=["a", "a"]).columns, InputError, "repeat"),
-        (
-            lambda: bridgeval.evaluate(Scores(np.zeros((2, 2)), users=[1]), {1: [0]}),
-            MisalignedError,
-            "2 rows and 1 users",
-        ),
-    ],
-)
-def test_scores_that_do_not_fit_are_refused(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
-
-
-def test_a_function_that_gives_the_wrong_shape_is_refused():
-    with pytest.raises(MisalignedError, match=r"\[2, 3\] for 2 users and 4 items"):
-        bridgeval.evaluate(Scores(lambda users: np.zeros((2, 3)), items=range(4)), {0: [1], 1: [1]}, "Recall@1")
 
 
 def test_a_whole_ranking_can_be_read_by_a_function_of_one_user():

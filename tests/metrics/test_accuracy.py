@@ -91,6 +91,9 @@ def test_graded_ndcg_takes_the_best_gains_as_ideal(gain, of_grade):
 def test_binary_relevance_makes_all_gains_agree():
     values = {value(f'nDCG(gain="{gain}")@4') for gain in ("exponential", "linear", "binary")}
     assert len(values) == 1
+    assert value('nDCG(gain="shifted")@4') == pytest.approx(values.pop(), rel=1e-14)
+    # A list of k items with gain 1 is no such list, so that the 3 of "shifted" stays.
+    assert value('nDCG(gain="shifted", ideal="k")@4') == pytest.approx(3 * value('nDCG(ideal="k")@4'), rel=1e-14)
 
 
 def test_a_gain_of_zero_or_less_is_not_relevant():

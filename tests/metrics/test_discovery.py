@@ -82,8 +82,45 @@ def test_several_baselines_are_told_apart_by_name() -> None:
     names = ['Unexpectedness(baseline="ALS")@1', 'Unexpectedness(baseline="KNN")@1']
     report = bridgeval.evaluate(frame, truth, names, baseline={"ALS": frame, "KNN": other})
     assert [report[name] for name in names] == [0.0, 1.0]
-    with pytest.raises(NeedError, match="baseline="):
-        bridgeval.evaluate(frame, truth, 'Unexpectedness(baseline="SVD")@1', baseline={"ALS": frame})
+
+
+@pytest.mark.parametrize(
+    ("metric", "baseline", "needs", "found", "hint"),
+    [
+        (
+            "Unexpectedness@1",
+            "named",
+            "another system's lists",
+            "of 'ALS', 'KNN'",
+            "ask for 'ALS' with baseline=\"ALS\"",
+        ),
+        ("AverageOverlap@1", "named", "another system's lists", "of 'ALS', 'KNN'", "give one system's lists alone"),
+        ('MRR(users="baseline")@1', "named", "the users of the baseline", "of 'ALS'", "give one system's lists alone"),
+        (
+            'Unexpectedness(baseline="SVD")@1',
+            "named",
+            "the baseline 'SVD'",
+            "of 'ALS', 'KNN'",
+            "{'SVD': frame}, or ask",
+        ),
+        (
+            'Unexpectedness(baseline="SVD")@1',
+            "plain",
+            "the baseline 'SVD'",
+            "baseline=",
+            "or leave its name out of the metric",
+        ),
+    ],
+    ids=["unnamed", "without a parameter", "users", "another name", "a name where there is none"],
+)
+def test_a_baseline_that_is_not_there_is_asked_for_before_data_is_read(metric, baseline, needs, found, hint) -> None:
+    frame = pd.DataFrame({"user": [1], "item": ["b"], "score": [math.nan]})
+    given = {"ALS": frame, "KNN": frame} if baseline == "named" else frame
+    with pytest.raises(NeedError) as caught:
+        bridgeval.evaluate(frame, frame, metric, baseline=given)
+    assert caught.value.wrong == f"{metric} needs {needs}"
+    assert found in caught.value.found
+    assert hint in caught.value.hint
 
 
 def test_categorical_diversity_counts_different_categories() -> None:

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 import bridgeval
 from bridgeval.report.charts import pareto
+from bridgeval.report.content import Section
 from bridgeval.report.page import page
-from bridgeval.report.sections import Section
 from tests.report.conftest import FIRST, HOSTILE, SCRIPT, TRUTH
 
 

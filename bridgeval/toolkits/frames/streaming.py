@@ -14,13 +14,13 @@ import pyarrow.dataset as pa_dataset
 
 from bridgeval.data.chunks import Chunk, NotInOrderError, Stream, merged, spread
 from bridgeval.data.columns import Role, columns_for
-from bridgeval.data.datasets import BYTES_PER_ROW, batches_from
+from bridgeval.data.datasets import BYTES_PER_ROW, batches_from, with_floats
 from bridgeval.data.files import files_at, is_path, opened
 from bridgeval.data.inputs import Inputs
-from bridgeval.data.rows import rows_of_table
+from bridgeval.data.rows import first_null, rows_of_table
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.engine.savepoint import Place, Savepoint
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, BadValueError
 
 ROWS_PER_PIECE = 1 << 21
 
@@ -67,8 +67,10 @@ class StreamedSource:
 
     def _stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:
         parts = columns_for(role, dataset.schema.names, self.given.get("columns"))
+        dataset = with_floats(dataset, [name for part, name in parts.items() if part not in ("user", "item")])
         schema = pa.schema([dataset.schema.field(name) for name in parts.values()])
-        return Stream(partial(_pieces, dataset, schema.names, rows), parts["user"], schema)
+        pieces = partial(_pieces, dataset, schema.names, rows)
+        return Stream(partial(_whole, pieces, role), parts["user"], schema)
 
     def _origin(self) -> dict[str, Any]:
         """What tells this data from other data: files with their sizes and times; nothing that is held in memory."""
@@ -148,6 +150,21 @@ def _pieces(dataset: pa_dataset.Dataset, names: list[str], rows: int, start: int
             room -= len(rest)
     if held:
         yield pa.Table.from_batches(held)
+
+
+def _whole(pieces: Callable[[int], Iterator[pa.Table]], role: Role, start: int) -> Iterator[pa.Table]:
+    """The pieces; an error where a cell is missing, which says where in the data set."""
+    row = start
+    for piece in pieces(start):
+        for name in piece.column_names:
+            if piece[name].null_count:
+                raise BadValueError(
+                    f"the column {name!r} of the {role} has missing values (null)",
+                    f"first at row {row + first_null(piece[name])}, counted from 0",
+                    "drop these rows, or fill them",
+                )
+        row += len(piece)
+        yield piece
 
 
 def _signature(path: str) -> list[list[Any]]:

@@ -58,7 +58,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     if not rows:
         raise InputError(f"{name} is empty", "no rows", "leave the file out of the configuration")
     ids, labels, numbers = zip(*rows, strict=True)
-    vocabulary, (codes,) = encode([Ids.of(list(ids), "id")])
+    vocabulary, (codes,) = encode([Ids.of(list(ids), "ids")])
     column_of = {label: column for column, label in enumerate(dict.fromkeys(labels))}
     columns = [column_of[label] for label in labels]
     values = np.zeros((len(vocabulary), len(column_of)))

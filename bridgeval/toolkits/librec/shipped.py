@@ -119,7 +119,7 @@ class AlphaIA(Metric):
         if not state.users or state.counts.ids is None:
             return Result(math.nan, users=0)
         items = (state.last.by_number if state.last.numeric else state.last.by_text)[1]
-        at = Ids.of(list(items), "item id").positions_in(state.counts.ids) if items else np.zeros(0, np.int64)
+        at = Ids.of(list(items), "item ids").positions_in(state.counts.ids) if items else np.zeros(0, np.int64)
         often = int((state.counts.values.ravel()[at[at >= 0]] >= self.alpha).sum())
         return Result(often / state.users, users=state.users)
 

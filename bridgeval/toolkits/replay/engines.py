@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from bridgeval.data.columns import Role
+from bridgeval.data.columns import Role, has
 from bridgeval.data.ids import Ids
 from bridgeval.data.ranking import Ties
 from bridgeval.data.rows import Rows, as_table, is_frame, numbers_of, rows_of
@@ -90,14 +90,14 @@ def rows(frame: Any, role: Role, columns: Mapping[str, str], category: str | Non
         nothing = Ids(np.zeros(0, dtype=np.int64))
         return Rows(nothing, nothing, {"score": np.zeros(0)} if "score" in columns else {})
     numbers = {
-        part: numbers_of(table[name], f"{role} column {name!r}")
+        part: numbers_of(table[name], f"column {name!r} of the {role}")
         for part, name in columns.items()
         if part not in ("user", "item")
     }
     if category is not None:
         numbers["category"] = _codes(table[category])
-    users = Ids.of(table[columns["user"]], f"user id in the {role}") if "user" in columns else None
-    items = Ids.of(table[columns["item"]], f"item id in the {role}")
+    users = Ids.of(table[columns["user"]], f"user ids in the {role}") if "user" in columns else None
+    items = Ids.of(table[columns["item"]], f"item ids in the {role}")
     return Rows(users, items, numbers)
 
 
@@ -107,7 +107,7 @@ def table_of(frame: Any, wanted: list[str], what: str) -> pa.Table:
     for name in wanted:
         if name not in names:
             raise MissingColumnError(
-                f"the {what} has no column {name!r}",
+                f"{has(what)} no column {name!r}",
                 f"columns {', '.join(map(repr, names)) or 'none'}",
                 "rename one, or say what it is called",
             )

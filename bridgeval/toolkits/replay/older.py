@@ -126,7 +126,7 @@ def users_of(users: Any) -> Ids:
         return Ids(np.zeros(0, dtype=np.int64))
     if hasattr(users, "columns") or hasattr(users, "column_names"):
         users = table_of(users, [COLUMNS["user"]], "ground_truth_users")[COLUMNS["user"]]
-    return encode([Ids.of(users, "user id in ground_truth_users")])[0]
+    return encode([Ids.of(users, "user ids in ground_truth_users")])[0]
 
 
 # --- metrics with lists of their own -----------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _enriched_results(metric: Metric, call: Call, overs: Sequence[Over]) -> Resu
     names = list(frame.columns)
     table = table_of(frame, names, "enriched recommendations")
     function = row_function(metric._get_metric_value_by_user, names[1:])
-    users = Ids.of(table[names[0]], "user id in the enriched recommendations")
+    users = Ids.of(table[names[0]], "user ids in the enriched recommendations")
     lists = [[value if value is not None else [] for value in table[name].to_pylist()] for name in names[1:]]
     found: Results = {}
     for k in call.ks:

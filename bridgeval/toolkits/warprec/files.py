@@ -73,7 +73,10 @@ def read_recommendations(path: str | os.PathLike[str]) -> Recommendations:
     numbers = _numbers(scores, path)
     kept = np.flatnonzero(numbers != -np.inf)
     rows = Rows(
-        Ids.of(users, "user id").take(kept), Ids.of(items, "item id").take(kept), {"score": numbers[kept]}, ranked=True
+        Ids.of(users, "user ids").take(kept),
+        Ids.of(items, "item ids").take(kept),
+        {"score": numbers[kept]},
+        ranked=True,
     )
     name = RECOMMENDATIONS.fullmatch(Path(path).stem)
     return Recommendations(name["model"] if name else Path(path).stem, rows, len(numbers) - len(kept))
@@ -106,7 +109,7 @@ def read_per_user(path: str | os.PathLike[str]) -> PerUserValues:
             "WarpRec names them <model>_k_<k>_per_user_<time>.tsv",
         )
     table = _table(path)
-    users = Ids.of(table.column(0), "user id")
+    users = Ids.of(table.column(0), "user ids")
     values = {metric: UserTable(users, _numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]}
     return PerUserValues(name["model"], int(name["k"]), values)
 
