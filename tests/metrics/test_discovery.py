@@ -133,6 +133,15 @@ def test_categorical_diversity_counts_different_categories() -> None:
     assert per_user('CategoricalDiversity(divide_by="k")@3', lists, item_features=features) == {1: 1.0, 2: 1 / 3}
 
 
+def test_more_features_than_a_machine_word_holds() -> None:
+    # a has the labels 0..39, b 30..69, c 69..79: a and b have 70 between them, all three 80.
+    labels = {"a": range(40), "b": range(30, 70), "c": range(69, 80)}
+    features = {item: [f"{n:02d}" for n in own] for item, own in labels.items()}
+    lists, truth = {1: ["a", "b"]}, {1: ["a", "b", "c"]}
+    report = bridgeval.evaluate(lists, truth, ["CategoricalDiversity@1,2", "SRecall@1,2"], item_features=features)
+    assert list(report.values.values()) == [40.0, 35.0, 40 / 80, 70 / 80]
+
+
 def test_any_number_of_features_is_told_apart() -> None:
     draw = random.Random(3)
     features = {item: draw.sample(range(200), draw.randint(0, 40)) for item in range(30)}
