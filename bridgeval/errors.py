@@ -129,6 +129,10 @@ class BridgevalWarning(UserWarning):
     """Something in the data that the numbers survive but a person should know."""
 
 
+class NoUserInCommonWarning(BridgevalWarning):
+    """Nobody who has relevant items was shown anything."""
+
+
 class DuplicateRowsWarning(BridgevalWarning):
     """A (user, item) pair occurs more than once."""
 

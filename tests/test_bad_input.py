@@ -20,6 +20,7 @@ from bridgeval.errors import (
     InputError,
     MisalignedError,
     NoLoaderError,
+    NoUserInCommonWarning,
     SpecError,
 )
 
@@ -278,3 +279,11 @@ def test_huge_unsigned_ids_are_refused_not_wrapped():
     recs = RECS.assign(item_id=np.array([2**63, 1, 2], dtype=np.uint64))
     with pytest.raises(BadValueError, match="64 bits"):
         evaluate(recs)
+
+
+def test_sides_that_do_not_meet_are_warned_of():
+    shown = {"Ann": {"tea": 0.9}, "Bob": {"rum": 0.5}}
+    with pytest.warns(NoUserInCommonWarning, match="none of the 1 users .* while 2 others") as caught:
+        bridgeval.evaluate(shown, {"ann": {"tea"}}, "Recall@2")
+    assert caught[0].filename == __file__
+    bridgeval.evaluate(shown, {"Ann": {"rum"}}, "Recall@2")

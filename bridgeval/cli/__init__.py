@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _explain(error: BaseException) -> int:
     """Says what went wrong in one line and a hint; the exit code."""
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+    if _was_interrupted(error):
         say("interrupted", "")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
@@ -131,6 +131,13 @@ def _explain(error: BaseException) -> int:
         "this is a fault of bridgeval; run again with --debug and report what it prints",
     )
     return FAULT
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Also where an import that was interrupted says so in an error of its own."""
+    while error is not None and not isinstance(error, click.Abort | KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _usage(error: click.ClickException) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridgeval.engine.metric import Metric, PolicyMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
-from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
+from bridgeval.errors import DuplicateRowsWarning, InputError, NoUserInCommonWarning, UnknownMetricError
 from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bridgeval.report.slices import Slices
 
 
+# Why users in the recommendations may be left out.
+NO_RELEVANCE = "no relevance given"
 # What becomes of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
 REPEATED_SHOWN = {"best": "the best one counts", "all": "each keeps its place"}
 REPEATED_RELEVANT = {"best": "the highest gain counts", "first": "the first one counts", "all": "each one counts"}
@@ -58,7 +60,7 @@ class Population:
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
         """From the counts of the Census."""
-        reasons = ("no relevance given", "no relevant item")
+        reasons = (NO_RELEVANCE, "no relevant item")
         return Population(
             notes.get("users", 0),
             notes.get("counted", 0),
@@ -210,7 +212,7 @@ class Report(Exports, Mapping[str, float]):
 
 
 def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = "") -> Report:
-    """A Report of what was asked for; warns of repeated rows; refuses to report on nobody."""
+    """A Report of what was asked for; warns of what the numbers do not show; refuses to report on nobody."""
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:
         raise InputError(
@@ -218,12 +220,7 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
             "no rows in the recommendations and the relevance",
             "check both inputs",
         )
-    if population.repeated_shown:
-        warnings.warn(
-            f"{population.repeated_shown} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}",
-            DuplicateRowsWarning,
-            stacklevel=3,
-        )
+    _warn(population, asked)
     named = {str(metric): metric for metric in asked}
     tables = {metric: result.per_user for metric, result in results.items() if result.per_user is not None}
     companions = {name: metric.per_user() for name, metric in named.items()} if tables else {}
@@ -231,6 +228,23 @@ def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader:
     found = {name: results[metric] for name, metric in named.items()}
     _refuse_nobody(found, population)
     return Report(found, named, population, loader, collected, label)
+
+
+def _warn(population: Population, asked: Iterable[Metric]) -> None:
+    strangers = population.left_out.get(NO_RELEVANCE, 0)
+    if strangers and population.counted and population.shown_nothing == population.counted:
+        warnings.warn(
+            f"none of the {population.counted:,} users with relevant items was shown anything, while {strangers:,} "
+            "others were: do the user ids of both sides match? bridgeval.inspect shows some of them",
+            NoUserInCommonWarning,
+            stacklevel=4,
+        )
+    if population.repeated_shown:
+        warnings.warn(
+            f"{population.repeated_shown} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}",
+            DuplicateRowsWarning,
+            stacklevel=4,
+        )
 
 
 def _fate_shown(metrics: Iterable[Metric]) -> str:

@@ -221,7 +221,9 @@ def test_ctrl_c_ends_cleanly(folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         told = process.stderr.read()
-    assert (process.returncode, told.strip()) == (130, "error: interrupted")
+    # Python ends itself by the signal where code that it made from text was interrupted.
+    assert process.returncode in (130, -signal.SIGINT)
+    assert told.strip() == "error: interrupted"
 
 
 def test_explain_says_why_two_numbers_differ(run):

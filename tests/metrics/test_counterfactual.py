@@ -281,7 +281,7 @@ def test_an_unknown_activation_is_refused_before_data_is_read():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_missing_previous_scores_are_asked_for(name):
-    with pytest.raises(NeedError, match=r"prev_score.*prev_scores="):
+    with pytest.raises(NeedError, match=r"logging policy's scores.*prev_scores="):
         bridgeval.evaluate(LISTS, TRUTH, f"{name}@2")
 
 

@@ -7,7 +7,7 @@ from math import inf, isnan, log2, nan, sqrt
 import pytest
 
 import bridgeval
-from bridgeval.errors import BadParameterError, NeedError
+from bridgeval.errors import BadParameterError, NeedError, NoUserInCommonWarning
 from tests.metrics.test_families_by_hand import FIRST_TWO, RELEVANT, SECOND, SHOWN, WORLD
 from tests.metrics.test_forty import TAXONOMY
 
@@ -176,7 +176,8 @@ def test_native_and_warprec_differ_by_what_the_docstring_says(name, native, warp
 
 def test_user_coverage_is_a_property_of_the_truth_in_warprec():
     shown, wanted = {1: ["a"], 2: [], 3: []}, {2: ["a"], 3: ["a"]}
-    report = bridgeval.evaluate(shown, wanted, ["UserCoverage@1", "warprec:UserCoverage@1"])
+    with pytest.warns(NoUserInCommonWarning):
+        report = bridgeval.evaluate(shown, wanted, ["UserCoverage@1", "warprec:UserCoverage@1"])
     assert report.values == {"UserCoverage@1": 1, "warprec:UserCoverage@1": 2}
 
 
