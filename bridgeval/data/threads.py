@@ -22,8 +22,9 @@ def team() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="bridgeval")
 
 
-# Threads do not survive a fork.
-os.register_at_fork(after_in_child=team.cache_clear)
+if hasattr(os, "register_at_fork"):
+    # Threads do not survive a fork.
+    os.register_at_fork(after_in_child=team.cache_clear)
 
 
 def side_by_side(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
