@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.data.ids import TABLE_ENTRIES, Codes, Ids, is_coded, same_kind, span_of, table_fits
+from bridgeval.data.short_strings import dictionary_encoded
 from bridgeval.data.tensors import look_up, looked_up
 from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side
 
@@ -152,7 +154,7 @@ def _coded(column: pa.LargeStringArray) -> list[pa.DictionaryArray]:
         return [column]
     half = len(column) // 2
     pieces = [column[:half], column[half:]] if len(column) > ROWS_FOR_THREADS else [column]
-    return side_by_side([piece.dictionary_encode for piece in pieces], len(column))
+    return side_by_side([partial(dictionary_encoded, piece) for piece in pieces], len(column))
 
 
 def _codes_in(vocabulary: pa.LargeStringArray, pieces: Sequence[pa.DictionaryArray]) -> Codes:
