@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -193,7 +194,9 @@ def device_of(name: str | torch.device, here: bool = True) -> torch.device:
     return device
 
 
-def _checked(batch_size: int | None) -> int | None:
-    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+def _checked(batch_size: Any) -> int | None:
+    if batch_size is None:
+        return None
+    if not isinstance(batch_size, Integral) or int(batch_size) < 1:
         raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size!r}", "leave it out")
-    return batch_size
+    return int(batch_size)

@@ -246,6 +246,7 @@ def test_ranks_from_zero_and_repeated_ranks_are_refused():
 def test_a_batch_size_is_a_whole_number_from_one_up(size):
     with pytest.raises(BadParameterError, match="batch_size"):
         evaluate(batch_size=size)
+    evaluate(batch_size=np.int64(2))
 
 
 @pytest.mark.parametrize("given", [5, []])

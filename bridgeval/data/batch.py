@@ -308,7 +308,8 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
         workers: how many batches are worked on side by side; all get about as many, where there is enough data.
     """
     start = 0
-    widest = np.maximum(slates.shown.lengths, slates.relevant.lengths)
+    lists = [slates.shown, slates.relevant] + ([] if slates.history is None else [slates.history])
+    widest = np.maximum.reduce([one.lengths for one in lists])
     cells = int(widest.sum())
     rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
     # A row more than its share in each, or the last users of all are left to a batch of their own.

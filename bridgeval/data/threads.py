@@ -6,25 +6,36 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from threading import local
 from typing import Any
 
 # Fewer rows are done before a thread has started.
 ROWS_FOR_THREADS = 1 << 18
 
 
-@cache
+_here = local()
+
+
 def team() -> ThreadPoolExecutor:
     """The threads beside the caller's, the same ones for the whole process.
 
-    A thread has a store of freed memory: a new one would have to ask the system for what an old one has. Whoever waits
-    for an action of the team must be ready to do it, for nobody may be free.
+    A thread has a store of freed memory: another one would have to ask the system for what this one has. So there are
+    no more than can be at work, and what one of the team wants done beside it is done by a team of its own. Whoever
+    waits for an action must be ready to do it, for nobody may be free.
     """
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="bridgeval")
+    return _team(getattr(_here, "level", 0))
+
+
+@cache
+def _team(level: int) -> ThreadPoolExecutor:
+    """The team of the members of the team above."""
+    count = max((os.cpu_count() or 1) - 1, 1)
+    return ThreadPoolExecutor(count, f"bridgeval-{level}", initializer=setattr, initargs=(_here, "level", level + 1))
 
 
 if hasattr(os, "register_at_fork"):
     # Threads do not survive a fork.
-    os.register_at_fork(after_in_child=team.cache_clear)
+    os.register_at_fork(after_in_child=_team.cache_clear)
 
 
 def side_by_side(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:

@@ -120,6 +120,16 @@ def test_users_are_shared_out_among_as_many_batches_as_workers(users):
     assert abs(sizes[0] - sizes[1]) <= 2
 
 
+def test_a_long_history_makes_small_batches_where_its_lists_are_read():
+    users, longest = 2_000, 100_000
+    history = pa.table({"user_id": np.full(longest, 7), "item_id": np.arange(longest)})
+    needs = Needs(lists=frozenset({"history lists"}))
+    (slates,) = Inputs.of(*tables(users), history=history).slates(needs)
+    widths = [len(batch) * batch.history.width for batch in batches(slates, torch.device("cpu"))]
+    assert sum(len(batch) for batch in batches(slates, torch.device("cpu"))) == users
+    assert longest <= max(widths) < users * longest / 10
+
+
 def test_work_on_tensors_is_proportional_to_rows():
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
