@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -48,6 +50,8 @@ COMMANDS = {
 }
 
 SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, FAULT, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
+# Signals that came.
+INTERRUPTS: list[int] = []
 
 
 class Program(click.Group):
@@ -103,6 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         code = program.main(given, prog_name="bridgeval", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:
@@ -112,9 +118,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _interrupt(number: int, frame: Any) -> None:
+    """Notes the signal, for a library that is interrupted while it is imported may say so in an error of its own."""
+    INTERRUPTS.append(number)
+    signal.default_int_handler(number, frame)
+
+
 def _explain(error: BaseException) -> int:
     """Says what went wrong in one line and a hint; the exit code."""
-    if _was_interrupted(error):
+    if INTERRUPTS or isinstance(error, click.Abort | KeyboardInterrupt):
         say("interrupted", "")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
@@ -131,13 +143,6 @@ def _explain(error: BaseException) -> int:
         "this is a fault of bridgeval; run again with --debug and report what it prints",
     )
     return FAULT
-
-
-def _was_interrupted(error: BaseException | None) -> bool:
-    """Also where an import that was interrupted says so in an error of its own."""
-    while error is not None and not isinstance(error, click.Abort | KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _usage(error: click.ClickException) -> tuple[str, str]:
