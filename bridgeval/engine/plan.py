@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from operator import or_
@@ -127,10 +128,12 @@ def fold(
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
             return plan.update(Blocks(batch, lookup, depth, plan.needs.cutoff)), len(batch)
 
-        for partial, users in in_order(answer, batches(slates, how.device, how.batch_size, workers), workers):
-            states = partial if states is None else plan.merge(states, partial)
-            if how.progress is not None:
-                how.progress(users)
+        # Closed whatever happens here, so that no helper waits for more.
+        with closing(in_order(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:
+            for partial, users in answers:
+                states = partial if states is None else plan.merge(states, partial)
+                if how.progress is not None:
+                    how.progress(users)
     return plan.start() if states is None else states
 
 

@@ -7,7 +7,7 @@ process has; whole batches side by side meet only at the end. Faster on an idle 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
@@ -27,8 +27,8 @@ def worker_count(device: torch.device) -> int:
     return torch.get_num_threads() if device.type == "cpu" else 1
 
 
-def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Iterator[R]:
-    """`map(action, tasks)` on several threads, of which the caller's is one; it alone asks for tasks.
+def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Generator[R, None, None]:
+    """`map(action, tasks)` on several threads, of which the caller's is one; it alone asks for tasks. To be closed.
 
     >>> list(in_order(lambda n: n * n, range(5), workers=2))
     [0, 1, 4, 9, 16]

@@ -6,9 +6,12 @@ import os
 import threading
 import time
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
+import bridgeval
 from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side, team
 from bridgeval.engine.workers import in_order
 
@@ -85,6 +88,20 @@ def test_torch_has_its_threads_back():
     before = torch.get_num_threads()
     inside = list(in_order(lambda _: torch.get_num_threads(), range(4), workers=2))
     assert (inside, torch.get_num_threads()) == ([1] * 4, before)
+
+
+def test_no_helper_waits_on_where_the_caller_fails():
+    def fail(_: int) -> None:
+        raise KeyError("here")
+
+    users = 200_000
+    shown = {"user_id": np.arange(users), "item_id": np.arange(users), "score": np.ones(users)}
+    relevant = pa.table({"user_id": np.arange(users), "item_id": np.arange(users)})
+    with pytest.raises(KeyError, match="here") as caught:
+        bridgeval.evaluate(pa.table(shown), relevant, "Recall@1", progress=fail)
+    # The frames of the failure are alive still.
+    assert caught.tb is not None
+    assert team().submit(int).result(timeout=10) == 0
 
 
 def test_actions_within_actions_do_not_wait_for_each_other():
