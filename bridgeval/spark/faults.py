@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import bridgeval
@@ -23,8 +23,16 @@ from bridgeval.errors import BridgevalError, MetricFailedError, MissingDependenc
 if TYPE_CHECKING:
     from bridgeval.engine.plan import Plan
 
+T = TypeVar("T")
+
 # Spark passes on an exception's text and nothing else; what the driver needs travels inside it.
 ENVELOPE = re.compile(r"<bridgeval-fault ([A-Za-z0-9+/=]+)>")
+
+# What Spark says where it lost rows that it cannot make again in the order they had.
+UNREPEATABLE = "indeterminate output"
+
+# How often a job is run where Spark says so.
+ATTEMPTS = 4
 
 # Session -> modules that its executors have loaded.
 _CHECKED: MutableMapping[Any, set[str]] = WeakKeyDictionary()
@@ -72,6 +80,21 @@ def in_own_words() -> Iterator[None]:
         if envelope is None:
             raise
         raise _error_of(json.loads(base64.b64decode(envelope.group(1)))) from None
+
+
+def begun_again(job: Callable[[], T]) -> T:
+    """What a job gives; run from its beginning where an executor was lost and Spark cannot mend that.
+
+    Rows out of a shuffle come in any order, and a metric may leave ties "as given". Spark gives such a job up when a
+    part of the result is there already. It has not been used, so the job can be run once more.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return job()
+        except Exception as error:
+            if UNREPEATABLE not in str(error):
+                raise
+    return job()
 
 
 def _error_of(fault: dict[str, Any]) -> BridgevalError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ class KeptValues:
 
     def __init__(self, cached: DataFrame) -> None:
         self.rows = cached.where("metric is not null").select("metric", "user", "value")
-        weakref.finalize(self, cached.unpersist).atexit = False
+        weakref.finalize(self, _let_go, cached).atexit = False
 
     def states(self, metrics: Iterable[int]) -> dict[int, KeptState]:
         """What stands for each metric's values in the states of a plan."""
@@ -134,3 +135,9 @@ class KeptState:
 
     def by_user(self) -> tuple[Ids, Floats]:
         return self.values.users, self.values.values
+
+
+def _let_go(cached: DataFrame) -> None:
+    """Frees Spark's copy; a session that has been stopped has done so itself, and says so with an error."""
+    with suppress(Exception):
+        cached.unpersist()

@@ -20,10 +20,10 @@ from bridgeval.data.rows import Rows, is_frame, is_spark_frame, rows_of
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
 from bridgeval.spark.context import with_history
-from bridgeval.spark.faults import check_executors, in_own_words, mapped, telling
+from bridgeval.spark.faults import begun_again, check_executors, in_own_words, mapped, telling
 from bridgeval.spark.frames import Tagged, tagged, tagged_users, united
 from bridgeval.spark.partitioning import ADAPTIVE_CACHE, by_user, settings
-from bridgeval.spark.per_user import KeptValues
+from bridgeval.spark.per_user import KeptState, KeptValues
 from bridgeval.spark.task import Task, kind_of
 from bridgeval.spark.watching import watched
 
@@ -101,12 +101,17 @@ class SparkSource:
                 how.batch_size,
             )
             if not kept:
-                return merge_all(plan, _collected(by_user(rows, partial(_merged_results, task))))
-            with settings(self.session, ADAPTIVE_CACHE):
-                cached = by_user(rows, lambda placed, _: _results(task, placed).persist())
-            states = merge_all(plan, _collected(cached.where("states is not null").select("part", "states")))
-        values = KeptValues(cached).states(kept)
+                return begun_again(lambda: merge_all(plan, _collected(by_user(rows, partial(_merged_results, task)))))
+            states, values = begun_again(lambda: self._kept(task, rows))
         return tuple(values.get(at, state) for at, state in enumerate(states))
+
+    def _kept(self, task: Task, rows: DataFrame) -> tuple[States, dict[int, KeptState]]:
+        """The states, and what stands for those whose values stay in Spark."""
+        with settings(self.session, ADAPTIVE_CACHE):
+            cached = by_user(rows, lambda placed, _: _results(task, placed).persist())
+        values = KeptValues(cached)
+        states = merge_all(task.plan, _collected(cached.where("states is not null").select("part", "states")))
+        return states, values.states(task.kept)
 
     def _needed(self, plan: Plan) -> list[Tagged]:
         """The frames that the plan reads user by user."""

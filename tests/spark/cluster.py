@@ -1,4 +1,4 @@
-"""Run by a test: two executor processes, one of which is killed during the job. Prints local and Spark numbers."""
+"""Run by a test: two executor processes, one of which is killed during each job. Prints local and Spark numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 import bridgeval
@@ -19,6 +20,8 @@ from tests.spark.worlds import world
 # How long executors wait for the dead to answer.
 PATIENCE = {"spark.shuffle.io.maxRetries": "1", "spark.shuffle.io.retryWait": "1s"}
 
+METRICS = ["nDCG@5", "Recall@5"]
+
 
 @dataclass(frozen=True)
 class KillsItsExecutorOnce(ListMetric):
@@ -26,12 +29,17 @@ class KillsItsExecutorOnce(ListMetric):
 
     Attributes:
         marker: a file that says that it has been done.
+        part: partitions before this one are spared.
     """
 
     name = "KillsItsExecutorOnce"
     marker: str = ""
+    part: int = 0
 
     def value(self, slate: Slate) -> float:
+        task = TaskContext.get()
+        if task is None or task.partitionId() < self.part:
+            return 1.0
         executor = _parent(os.getppid())
         if b"ExecutorBackend" in Path(f"/proc/{executor}/cmdline").read_bytes():
             try:
@@ -56,13 +64,13 @@ def main(folder: str) -> None:
     spark.sparkContext.setLogLevel("OFF")
     try:
         given = {role: world()[role] for role in ("recommendations", "relevance")}
-        metrics = ["nDCG@5", "Recall@5", KillsItsExecutorOnce(marker=f"{folder}/killed")]
-        expected = bridgeval.evaluate(**given, metrics=metrics)
         frames = {role: spark.createDataFrame(table).repartition(5) for role, table in given.items()}
-        found = bridgeval.evaluate(**frames, metrics=metrics)
-        again = bridgeval.evaluate(**frames, metrics=metrics)
-        killed = os.path.exists(f"{folder}/killed")
-        print(json.dumps([expected.values, found.values, again.values, killed]))
+        # One executor for each of the first two partitions: the third begins when one of them is done.
+        kills = [KillsItsExecutorOnce(marker=f"{folder}/killed in {part}", part=part) for part in (0, 2)]
+        expected = bridgeval.evaluate(**given, metrics=METRICS)
+        found = [bridgeval.evaluate(**frames, metrics=[*METRICS, kill], per_user=kill.part > 0) for kill in kills]
+        values = [{name: report.values[name] for name in METRICS} for report in (expected, *found)]
+        print(json.dumps([*values, [os.path.exists(kill.marker) for kill in kills]]))
     finally:
         spark.stop()
 

@@ -16,7 +16,7 @@ from torch import Tensor
 import bridgeval
 from bridgeval import Blocks, ListMetric, Slate, UserMetric
 from bridgeval.errors import BadValueError, MetricFailedError, MissingDependencyError
-from bridgeval.spark.faults import mapped
+from bridgeval.spark.faults import ATTEMPTS, begun_again, mapped
 from bridgeval.toolkits import warprec
 from tests.toolkits.warprec.test_bases import GuidePrecision
 
@@ -111,3 +111,28 @@ def test_modules_are_no_garbage_to_look_through_after_every_task(shown: Any) -> 
 
     counts = mapped(shown, frozen, "count long").toArrow()["count"].to_pylist()
     assert max(counts) > 10_000
+
+
+@pytest.mark.parametrize("failures", range(ATTEMPTS))
+def test_a_job_that_spark_cannot_mend_is_begun_again(failures: int) -> None:
+    left = [RuntimeError("A shuffle map stage with indeterminate output was failed and retried.")] * failures
+
+    def job() -> str:
+        if left:
+            raise left.pop()
+        return "done"
+
+    assert begun_again(job) == "done"
+
+
+def test_a_job_is_begun_again_for_no_other_reason_and_not_for_ever() -> None:
+    for text, runs in (("indeterminate output", ATTEMPTS), ("no space left", 1)):
+        begun: list[str] = []
+
+        def job(text: str = text, begun: list[str] = begun) -> None:
+            begun.append(text)
+            raise RuntimeError(text)
+
+        with pytest.raises(RuntimeError, match=text):
+            begun_again(job)
+        assert len(begun) == runs
