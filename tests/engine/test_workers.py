@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ import torch
 import bridgeval
 from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side, team
 from bridgeval.engine.workers import in_order
+from tests.spark.worlds import installed_metrics, whole_world
 
 MANY = ROWS_FOR_THREADS
 
@@ -90,15 +92,32 @@ def test_torch_has_its_threads_back():
     assert (inside, torch.get_num_threads()) == ([1] * 4, before)
 
 
+@pytest.fixture
+def three_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_every_metric_has_the_same_digits_on_several_threads(request):
+    given = whole_world() | {"metrics": installed_metrics(), "batch_size": 20}
+    alone = bridgeval.evaluate(**given)
+    request.getfixturevalue("three_threads")
+    for _ in range(3):
+        np.testing.assert_equal(bridgeval.evaluate(**given).values, alone.values)
+
+
+@pytest.mark.usefixtures("three_threads")
 def test_no_helper_waits_on_where_the_caller_fails():
     def fail(_: int) -> None:
         raise KeyError("here")
 
-    users = 200_000
+    users = 20_000
     shown = {"user_id": np.arange(users), "item_id": np.arange(users), "score": np.ones(users)}
     relevant = pa.table({"user_id": np.arange(users), "item_id": np.arange(users)})
     with pytest.raises(KeyError, match="here") as caught:
-        bridgeval.evaluate(pa.table(shown), relevant, "Recall@1", progress=fail)
+        bridgeval.evaluate(pa.table(shown), relevant, "Recall@1", progress=fail, batch_size=100)
     # The frames of the failure are alive still.
     assert caught.tb is not None
     assert team().submit(int).result(timeout=10) == 0
