@@ -9,14 +9,20 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+
+# What is behind `coo_array.tocsr` and `hstack`, which would copy twice more, and search for codes out of range.
+from scipy.sparse._sparsetools import coo_tocsr, csr_hstack
 
 from bridgeval.data.encoding import PEEK, Runs, encode_heads
 from bridgeval.data.ids import Codes, Ids
-from bridgeval.data.threads import side_by_side
+from bridgeval.data.memory import empty
+from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side
 
 Offsets = npt.NDArray[np.int64]
 Column = npt.NDArray[Any]
+
+# In which rows are brought together side by side; more of them cost more to join than they save.
+PARTS = 2
 
 
 class Grouping(Protocol):
@@ -67,20 +73,35 @@ class Scattered:
     def moved(self, items: Codes, columns: Mapping[str, Column]) -> tuple[Offsets, Codes, dict[str, Column]]:
         # Something must stand beside the items.
         numbers = dict(columns) or {"": np.zeros(len(items), dtype=np.int8)}
-        owners, items = self.owners.astype(np.int32, copy=False), items.astype(np.int32, copy=False)
-        passes = [partial(self._by_user, owners, items, column) for column in numbers.values()]
-        moved = side_by_side(passes, len(items))
-        by_name = {name: rows.data for name, rows in zip(numbers, moved, strict=True) if name in columns}
-        return moved[0].indptr.astype(np.int64), moved[0].indices, by_name
+        moved = {name: self._moved(items, np.ascontiguousarray(column)) for name, column in numbers.items()}
+        offsets, items, _ = next(iter(moved.values()))
+        return offsets.astype(np.int64), items, {name: moved[name][2] for name in columns}
 
-    def _by_user(self, owners: Codes, items: Codes, column: Column) -> sparse.csr_array:
-        """A sparse matrix compressed by row: a stable counting sort of two columns at once."""
-        rows = sparse.coo_array((self.n_users, np.iinfo(np.int32).max), dtype=column.dtype)
-        # Handed over one by one they are not searched for codes out of range.
-        rows.data, rows.coords = column, (owners, items)
-        # Else cells of the same place, that is repeated rows, would be added up.
-        rows.has_canonical_format = True
-        return rows.tocsr()
+    def _moved(self, items: Codes, column: Column) -> tuple[Codes, Codes, Column]:
+        """Two columns at once: stable counting sorts of parts of the rows side by side, whose lists are then joined."""
+        size, n_users = len(items), self.n_users
+        kind = np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
+        owners, items = self.owners.astype(kind, copy=False), items.astype(kind, copy=False)
+        parts = PARTS if size >= ROWS_FOR_THREADS else 1
+        bounds = np.linspace(0, size, parts + 1).astype(np.int64)
+        ends: Column = np.empty((parts, n_users + 1), dtype=kind)
+        in_parts = empty(size, kind), empty(size, column.dtype)
+
+        def sort(part: int) -> None:
+            rows = slice(bounds[part], bounds[part + 1])
+            to_items, to_column = (to[rows] for to in in_parts)
+            coo_tocsr(
+                n_users, 1, len(to_items), owners[rows], items[rows], column[rows], ends[part], to_items, to_column
+            )
+
+        side_by_side([partial(sort, part) for part in range(parts)], size)
+        if parts == 1:
+            return ends[0], *in_parts
+        joined: tuple[Column, Column, Column]
+        joined = np.empty(n_users + 1, dtype=kind), empty(size, kind), empty(size, column.dtype)
+        shifts: Column = np.zeros(parts, dtype=kind)
+        csr_hstack(parts, n_users, shifts, ends.ravel(), *in_parts, *joined)
+        return joined
 
 
 def grouping_of(owners: Codes, n_users: int) -> Grouping:

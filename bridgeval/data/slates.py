@@ -125,15 +125,11 @@ def slates_of(
         ],
         len(shown),
     )
-    gains = relevant.columns.get("gain")
-    columns = {"gain": np.ones(len(relevant)) if gains is None else gains}
-    shown_lists, relevant_lists = side_by_side(
-        [
-            lambda: lists_of(by_user, shown_items, shown.columns, shown.ranked),
-            lambda: lists_of(truth_by_user, relevant_items, columns),
-        ],
-        len(shown),
-    )
+    shown_lists = lists_of(by_user, shown_items, shown.columns, shown.ranked)
+    gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
+    relevant_lists = lists_of(truth_by_user, relevant_items, gains)
+    if not gains:
+        relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant))})
     return Slates(users, items, shown_lists, relevant_lists)
 
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridgeval.data import encoding, threads
+from bridgeval.data import encoding, grouping, threads
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import grouped_rows, grouping_of, order_by
 from bridgeval.data.ids import Ids
@@ -33,6 +33,7 @@ def small_columns_are_long(request, monkeypatch):
     if request.param == "side by side":
         monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
         monkeypatch.setattr(encoding, "ROWS_FOR_THREADS", 2)
+        monkeypatch.setattr(grouping, "ROWS_FOR_THREADS", 2)
     monkeypatch.setattr(encoding, "PEEK", 4)
     monkeypatch.setattr(encoding, "BLOCK", 3)
 
@@ -50,14 +51,14 @@ def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_lo
         assert [vocabulary.take(code).tolist() for code in codes] == [column.tolist() for column in wanted]
         users, groupings = grouped_rows(wanted)
         assert users.tolist() == vocabulary.tolist()
-        for grouping, code in zip(groupings, codes, strict=True):
+        for by_user, code in zip(groupings, codes, strict=True):
             order = np.argsort(code, kind="stable")
             rows = np.arange(len(code), dtype=np.int32)
-            offsets, items, columns = grouping.moved(rows, {"score": rows * 0.5, "row": rows.astype(np.int64)})
+            offsets, items, columns = by_user.moved(rows, {"score": rows * 0.5, "row": rows.astype(np.int64)})
             assert items.tolist() == columns["row"].tolist() == order.tolist()
             assert columns["score"].tolist() == (order * 0.5).tolist()
             assert np.diff(offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
-            assert grouping.moved(rows, {})[1].tolist() == order.tolist()
+            assert by_user.moved(rows, {})[1].tolist() == order.tolist()
 
     law()
 
