@@ -100,6 +100,11 @@ def test_integer_ids_against_string_ids_are_an_error_not_a_zero(column):
         evaluate(truth=TRUTH.astype({column: str}))
 
 
+def test_a_catalogue_of_other_ids_is_named():
+    with pytest.raises(MisalignedError, match=r"item ids of the catalogue .* are strings .*frame\['item_id'\]"):
+        evaluate(catalogue=["a", "b"], metrics="ItemCoverage@2")
+
+
 @pytest.mark.parametrize("recs", [RECS.iloc[:0], {}], ids=["frame", "mapping"])
 def test_no_recommendations_score_zero(recs):
     report = evaluate(recs)

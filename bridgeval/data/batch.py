@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Cells of a rectangle [B, K]: many, for every batch costs as many operations, but few enough to stay near the caches.
 CELLS_PER_BATCH = 5 << 19
 FEWEST_CELLS = 1 << 16
-Meetings = tuple[Tensor, Tensor, Tensor]
+Matches = tuple[Tensor, Tensor, Tensor]
 
 
 class Shown(Protocol):
@@ -98,8 +98,8 @@ class Shown(Protocol):
         ...
 
     def predictions(
-        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Meetings]
-    ) -> Meetings:
+        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Matches]
+    ) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored.
 
         `hits`: those in the first `depth` places, for who would have to look for them.
@@ -223,8 +223,8 @@ class Rectangle:
         return self.ranked_by(policy, None).counts
 
     def predictions(
-        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Meetings]
-    ) -> Meetings:
+        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Matches]
+    ) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         shown = self.ranked_by(policy, None)
         rows, places, columns = hits()

@@ -76,7 +76,7 @@ class History:
         places = self._places_of(users)
         if not np.array_equal(places, np.arange(len(self.users))):
             lists = Lists(np.append(self.offsets, self.pairs), self.codes).take(places)
-        code_of = self.items.positions_in(items).astype(np.int32)
+        code_of = self.items.positions_in(items, "item ids of the lists and of the history").astype(np.int32)
         if np.array_equal(code_of, np.arange(len(items))):
             return lists
         codes = looked_up(code_of, lists.items)
@@ -87,7 +87,7 @@ class History:
 
     def _places_of(self, users: Ids) -> Positions:
         """Where each of some users, sorted, stands in the history; behind the last one where he does not."""
-        found = self.users.positions_in(users)
+        found = self.users.positions_in(users, "user ids of the lists and of the history")
         known = np.flatnonzero(found >= 0)
         places = np.full(len(users), len(self.users))
         places[found[known]] = known

@@ -109,15 +109,18 @@ class Ids:
         """`int64`, or an array of Python strings."""
         return self.values if self.is_integer else self.to_arrow().to_numpy(zero_copy_only=False)
 
-    def positions_in(self, vocabulary: Ids) -> npt.NDArray[np.int64]:
+    def positions_in(self, vocabulary: Ids, what: str = "ids") -> npt.NDArray[np.int64]:
         """Where each id stands in a sorted vocabulary without repeats; -1 where it does not.
+
+        Args:
+            what: how the ids of both are called in messages.
 
         >>> Ids.of(["c", "x"]).positions_in(Ids.of(["a", "c"])).tolist()
         [1, -1]
         """
         if not len(vocabulary) or not len(self):
             return np.full(len(self), -1, dtype=np.int64)
-        same_kind(vocabulary, self, "ids")
+        same_kind(vocabulary, self, what)
         if self.is_integer:
             same = np.array_equal(self.values, vocabulary.values)
             return np.arange(len(self)) if same else vocabulary._searcher(self.values)
@@ -149,10 +152,11 @@ class Ids:
 def same_kind(first: Ids, second: Ids, what: str) -> None:
     """Raises unless both are integers or both are strings; an empty column fits everything."""
     if len(first) and len(second) and first.is_integer != second.is_integer:
+        column = "item_id" if what.startswith("item") else "user_id"
         raise MisalignedError(
             f"{what} are {first.kind}s on one side and {second.kind}s on the other, so nothing can match",
             f"{first.slice(0, 3).tolist()} against {second.slice(0, 3).tolist()}",
-            "convert one side, e.g. frame['user_id'] = frame['user_id'].astype(str)",
+            f"convert one side, e.g. frame[{column!r}] = frame[{column!r}].astype(str)",
         )
 
 

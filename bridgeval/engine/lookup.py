@@ -62,5 +62,5 @@ class Lookup:
         return self.context.catalogue
 
     def _in_catalogue(self) -> Tensor:
-        found = self._slates.items.positions_in(self.catalogue) >= 0
-        return torch.cat([torch.from_numpy(found), torch.zeros(1, dtype=torch.bool)]).to(self._device)
+        places = self._slates.items.positions_in(self.catalogue, "item ids of the catalogue or history and the lists")
+        return torch.cat([torch.from_numpy(places >= 0), torch.zeros(1, dtype=torch.bool)]).to(self._device)

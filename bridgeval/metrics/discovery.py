@@ -157,7 +157,8 @@ class CategoricalDiversity(TopKMetric):
     Undefined for users who were shown nothing.
 
     Attributes:
-        of: the categories of "items", given as item_features; or of "rows", a column `category` of the lists.
+        of: the categories of "items", given as item_features; or of "rows", each with its own, which lists
+            that RePlay's class reads have.
         divide_by: "shown", n; or "k".
 
     >>> import bridgeval
