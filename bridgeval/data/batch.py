@@ -233,7 +233,7 @@ class Rectangle:
             further = meetings(behind, relevant)
             rows, columns = torch.cat([rows, further[0]]), torch.cat([columns, further[2]])
             places = torch.cat([places, further[1] + depth])
-        places = places if shown.index is None else picked(shown.index, rows, places)
+        places = places if shown.index is None else picked(shown.index, rows, places).long()
         return rows, picked(self.column("score"), rows, places), columns
 
     def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:

@@ -73,35 +73,41 @@ class Scattered:
     def moved(self, items: Codes, columns: Mapping[str, Column]) -> tuple[Offsets, Codes, dict[str, Column]]:
         # Something must stand beside the items.
         numbers = dict(columns) or {"": np.zeros(len(items), dtype=np.int8)}
-        moved = {name: self._moved(items, np.ascontiguousarray(column)) for name, column in numbers.items()}
+        moved = {name: _joined(*self._sorted(items, np.ascontiguousarray(column))) for name, column in numbers.items()}
         offsets, items, _ = next(iter(moved.values()))
         return offsets.astype(np.int64), items, {name: moved[name][2] for name in columns}
 
-    def _moved(self, items: Codes, column: Column) -> tuple[Codes, Codes, Column]:
-        """Two columns at once: stable counting sorts of parts of the rows side by side, whose lists are then joined."""
-        size, n_users = len(items), self.n_users
+    def _sorted(self, items: Codes, column: Column) -> tuple[Column, Column, Column]:
+        """Items and a column beside them in parts, each of them sorted by user, stably and by counting.
+
+        Returns:
+            `[P, U + 1]` offsets, of each part from its own beginning; then both columns, part after part.
+        """
+        size = len(items)
         kind = np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
         owners, items = self.owners.astype(kind, copy=False), items.astype(kind, copy=False)
         parts = PARTS if size >= ROWS_FOR_THREADS else 1
         bounds = np.linspace(0, size, parts + 1).astype(np.int64)
-        ends: Column = np.empty((parts, n_users + 1), dtype=kind)
-        in_parts = empty(size, kind), empty(size, column.dtype)
+        offsets: Column = np.empty((parts, self.n_users + 1), dtype=kind)
+        to_items, to_column = empty(size, kind), empty(size, column.dtype)
 
         def sort(part: int) -> None:
             rows = slice(bounds[part], bounds[part + 1])
-            to_items, to_column = (to[rows] for to in in_parts)
-            coo_tocsr(
-                n_users, 1, len(to_items), owners[rows], items[rows], column[rows], ends[part], to_items, to_column
-            )
+            given = owners[rows], items[rows], column[rows]
+            coo_tocsr(self.n_users, 1, len(given[0]), *given, offsets[part], to_items[rows], to_column[rows])
 
         side_by_side([partial(sort, part) for part in range(parts)], size)
-        if parts == 1:
-            return ends[0], *in_parts
-        joined: tuple[Column, Column, Column]
-        joined = np.empty(n_users + 1, dtype=kind), empty(size, kind), empty(size, column.dtype)
-        shifts: Column = np.zeros(parts, dtype=kind)
-        csr_hstack(parts, n_users, shifts, ends.ravel(), *in_parts, *joined)
-        return joined
+        return offsets, to_items, to_column
+
+
+def _joined(offsets: Column, items: Column, column: Column) -> tuple[Column, Column, Column]:
+    """The lists of each user in all parts one after another."""
+    parts, n_users = len(offsets), offsets.shape[1] - 1
+    if parts == 1:
+        return offsets[0], items, column
+    joined = np.empty_like(offsets[0]), empty(len(items), items.dtype), empty(len(items), column.dtype)
+    csr_hstack(parts, n_users, np.zeros(parts, dtype=items.dtype), offsets.ravel(), items, column, *joined)
+    return joined
 
 
 def grouping_of(owners: Codes, n_users: int) -> Grouping:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections import deque
 from functools import cache
 from typing import Any
@@ -9,11 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# The largest block whose size the C library learns from.
-LARGEST_BLOCK = 31 << 20
+# The C library keeps blocks of up to this size, the largest it can, and as much in all.
+LARGEST_BLOCK = 32 << 20
+MOST_AT_ONCE = 256 << 20
 
 # Larger ones up to this size are kept here, two of them at most.
 LARGEST_KEPT = 64 << 20
+
+# Names of glibc's settings.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 _kept: deque[npt.NDArray[np.uint8]] = deque(maxlen=2)
 
@@ -23,9 +29,12 @@ def keep_freed_memory() -> None:
     """Lets the C library keep blocks that are freed for those that are asked for next; once in a process.
 
     glibc gives large blocks back to the system, and the first touch of every page of a new one costs as much as
-    the work on it. It keeps blocks up to the size of the largest that was ever freed: this one, which is never touched.
+    the work on it. Other libraries are left as they are.
     """
-    np.empty(LARGEST_BLOCK, dtype=np.uint8)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK)
+        mallopt(M_TRIM_THRESHOLD, MOST_AT_ONCE)
 
 
 def empty(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bridgeval.data.score_order import sorted_index
 from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
-from bridgeval.data.tensors import count_true
+from bridgeval.data.tensors import count_true, gathered
 
 if TYPE_CHECKING:
     from bridgeval.data.batch import Rectangle, Shown
@@ -56,7 +56,7 @@ class RankedLists:
     Attributes:
         items: `[B, D]` codes, V where not valid.
         valid: `[B, D]`.
-        index: `[B, D]` column of the rectangle each cell came from; None when nothing was moved.
+        index: `[B, D]` column of the rectangle each cell came from, for `gathered`; None when nothing was moved.
         pad: V.
         repeated: whether a list may show an item twice.
         lengths: `[B]` valid cells of each row, however deep; None where they have not been counted.
@@ -85,7 +85,7 @@ class RankedLists:
         """Cells `[B, K]` of the rectangle in ranked order `[B, D]`."""
         if self.index is None:
             return cells[:, : self.items.shape[1]]
-        return cells.gather(1, self.index)
+        return gathered(cells, self.index)
 
 
 def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
@@ -97,14 +97,14 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
         if policy.order != "score":
             return ranked_by_squashed(shown, policy)
         index = _order(scores, shown, policy.ties)
-    items = shown.items if index is None else shown.items.gather(1, index)
+    items = shown.items if index is None else gathered(shown.items, index)
     keep = _kept(shown, scores, policy, index, items, valid)
     lengths = shown.lengths if keep is None else None
     if keep is not None:
         front = torch.argsort(~keep, dim=1, stable=True)
         valid = keep.gather(1, front)
         index = front if index is None else index.gather(1, front)
-        items = shown.items.gather(1, index).masked_fill(~valid, shown.pad)
+        items = gathered(shown.items, index).masked_fill(~valid, shown.pad)
     return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0, lengths)
 
 
@@ -113,13 +113,13 @@ def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
     rows = shown.ranked_by(replace(policy, order="score", duplicates="all"), None)
     squashed = _squashed(rows.of(shown.column("score")).double(), rows.valid, policy.order)
     index = sorted_index(squashed, rows.items, rows.valid, policy.ties)
-    items, valid = rows.items.gather(1, index), rows.valid.gather(1, index)
+    items, valid = gathered(rows.items, index), gathered(rows.valid, index)
     if policy.duplicates == "best" and shown.repeated:
         repeated = repeats(items, shown.pad)
         front = torch.argsort(~valid | repeated, dim=1, stable=True)
         valid = (valid & ~repeated).gather(1, front)
         index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
-    index = index if rows.index is None else rows.index.gather(1, index)
+    index = index if rows.index is None else gathered(rows.index, index)
     return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0)
 
 
@@ -135,7 +135,7 @@ def _kept(
     keep: Tensor | None = None
     if scores is not None and policy.masked == "drop" and shown.any_masked:
         unmasked = scores != float("-inf")
-        keep = valid & (unmasked if index is None else unmasked.gather(1, index))
+        keep = valid & (unmasked if index is None else gathered(unmasked, index))
     if policy.cut is not None and policy.cut < shown.width:
         base = valid if keep is None else keep
         keep = base & (base.cumsum(1) <= policy.cut)

@@ -10,39 +10,40 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.encoding import distinct
+from bridgeval.data.tensors import rows_near
 
 if TYPE_CHECKING:
     from bridgeval.data.ranking import Ties
 
-# Cells that are sorted together, so that they stay in the cache meanwhile.
-CELLS_NEAR = 1 << 17
-
 
 def sorted_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:
-    """`[B, K]`: the index that sorts each row by score descending; cells that are not valid go last."""
+    """`[B, K]`: the index that sorts each row by score descending; cells that are not valid go last.
+
+    Of the shortest integers that hold it, for `gathered`.
+    """
     if scores.device.type != "cpu":
         return _exact_index(scores, items, valid, ties)
     index, tied = _quick_index(scores, valid)
     if len(tied):
-        index[tied] = _exact_index(scores[tied], items[tied], None if valid is None else valid[tied], ties)
+        exact = _exact_index(scores[tied], items[tied], None if valid is None else valid[tied], ties)
+        index[tied] = exact.to(index.dtype)
     return index
 
 
 def _quick_index(scores: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
     """The index by one vector sort of integers, and the rows in which it is left open by equal scores."""
-    index = np.empty(scores.shape, dtype=np.int64)
+    index = np.empty(scores.shape, dtype=np.int16 if scores.shape[1] <= np.iinfo(np.int16).max else np.int32)
     signed = scores.numel() > 0 and float(scores.amin()) < 0
-    rows = max(CELLS_NEAR // max(scores.shape[1], 1), 1)
     tied = [
-        first + _index_into(index[first : first + rows], scores[first : first + rows].numpy(), signed, taken)
-        for first in range(0, len(index), rows)
-        for taken in [None if valid is None else valid[first : first + rows].numpy()]
+        near.start + _index_into(index[near], scores[near].numpy(), signed, taken)
+        for near in rows_near(scores)
+        for taken in [None if valid is None else valid[near].numpy()]
     ]
     return torch.from_numpy(index), torch.from_numpy(np.concatenate([np.zeros(0, dtype=np.int64), *tied]))
 
 
 def _index_into(
-    index: npt.NDArray[np.int64], scores: npt.NDArray[Any], signed: bool, valid: npt.NDArray[np.bool_] | None
+    index: npt.NDArray[Any], scores: npt.NDArray[Any], signed: bool, valid: npt.NDArray[np.bool_] | None
 ) -> npt.NDArray[np.int64]:
     """Fills the index of some rows; says which of them it leaves open.
 
@@ -54,19 +55,19 @@ def _index_into(
     columns = np.arange(width)
     last = np.iinfo(np.int64).max - mask
     # Adding 0 makes one zero of two.
-    np.add(scores, 0.0, out=index.view(np.float64))
+    keys = np.add(scores, 0.0, dtype=np.float64).view(np.int64)
     if signed:
-        index ^= (index >> 63) & np.iinfo(np.int64).max
-    index |= mask
+        keys ^= (keys >> 63) & np.iinfo(np.int64).max
+    keys |= mask
     # Every bit turned over, so that the highest score comes first, and then the column in the lowest.
-    np.subtract(columns - 1, index, out=index)
+    np.subtract(columns - 1, keys, out=keys)
     if valid is not None:
-        np.copyto(index, last + columns, where=~valid)
-    index.sort(axis=1)
-    flat = index.reshape(-1)
+        np.copyto(keys, last + columns, where=~valid)
+    keys.sort(axis=1)
+    flat = keys.reshape(-1)
     equal = np.flatnonzero((flat[1:] ^ flat[:-1]) <= mask)
     equal = equal[((equal + 1) % max(width, 1) != 0) & (flat[equal + 1] < last)]
-    index &= mask
+    np.bitwise_and(keys, mask, out=index, casting="unsafe")
     return distinct(equal // max(width, 1))
 
 
