@@ -67,12 +67,13 @@ class _Block:
 
 
 def _taken(needed: int) -> npt.NDArray[np.uint8]:
+    """What was let go last and is large enough, or new memory."""
     for _ in range(len(_kept)):
         try:
-            memory = _kept.popleft()
+            memory = _kept.pop()
         except IndexError:  # Another thread was quicker.
             break
         if memory.nbytes >= needed:
             return memory
-        _kept.append(memory)
+        _kept.appendleft(memory)
     return np.empty(needed, dtype=np.uint8)

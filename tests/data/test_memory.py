@@ -12,7 +12,7 @@ LARGE = LARGEST_BLOCK + 8
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
+def nothing_kept():
     memory._kept.clear()
     yield
     memory._kept.clear()
