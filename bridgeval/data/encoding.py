@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.data.ids import TABLE_ENTRIES, Codes, Ids, is_coded, same_kind, span_of, table_fits
-from bridgeval.data.short_strings import dictionary_encoded
+from bridgeval.data.short_strings import Coded, coded_text
 from bridgeval.data.tensors import look_up, looked_up
 from bridgeval.data.threads import ROWS_FOR_THREADS, side_by_side
 
@@ -46,10 +46,13 @@ class Runs:
         >>> Runs.of(Ids.of(["b", "b", "b", "a"])).heads.tolist()
         ['b', 'a']
         """
-        if len(_run_starts(column.values[:PEEK])) > RUNS_PER_ROW * min(len(column), PEEK):
+        if len(_run_starts(column.slice(0, PEEK).values)) > RUNS_PER_ROW * min(len(column), PEEK):
             return Runs(column, None, len(column))
-        starts = _run_starts(column.values)
-        return Runs(column.take(starts), starts, len(column))
+        if column.is_integer or is_coded(column.given):
+            starts = _run_starts(column.values)
+            return Runs(column.take(starts), starts, len(column))
+        heads, starts = _runs_of_text(column.pieces)
+        return Runs(Ids(heads), starts, len(column))
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -88,17 +91,23 @@ def encode_heads(runs: Sequence[Runs], what: str = "ids") -> tuple[Ids, list[Cod
         return columns[0], [np.arange(len(columns[0]), dtype=np.int32) for _ in columns]
     if filled[0].is_integer:
         return _encode_integers([c.values if len(c) else np.zeros(0, dtype=np.int64) for c in columns])
-    return _encode_strings([c.values if len(c) else pa.array([], pa.large_string()) for c in columns])
+    return _encode_strings(columns)
 
 
 def _same_and_sorted(columns: Sequence[Ids]) -> bool:
     """Whether all have the same ids in ascending order, as tables that were sorted by user do."""
-    if any(len(c) != len(columns[0]) or not (c.is_integer or pa.types.is_large_string(c.values.type)) for c in columns):
+    first, *others = columns
+    if any(len(c) != len(first) or not (c.is_integer or pa.types.is_large_string(c.given.type)) for c in columns):
         return False
-    first, *others = (column.to_arrow() for column in columns)
     # A few rows tell of most columns that they are not.
-    in_order = (bool(pc.all(pc.less(rows[:-1], rows[1:])).as_py()) for rows in (first[:PEEK], first))
-    return all(in_order) and all(other.equals(first) for other in others)
+    if not _ascends(first.slice(0, PEEK)) or not _ascends(first):
+        return False
+    return all(other.to_arrow().equals(first.to_arrow()) for other in others)
+
+
+def _ascends(column: Ids) -> bool:
+    rows = column.to_arrow()
+    return bool(pc.all(pc.less(rows[:-1], rows[1:])).as_py())
 
 
 def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -141,29 +150,29 @@ def _present(columns: Iterable[npt.NDArray[np.int64]], low: int, high: int) -> n
     return present
 
 
-def _encode_strings(columns: Sequence[pa.LargeStringArray]) -> tuple[Ids, list[Codes]]:
-    coded = [_coded(column) for column in columns]
-    distinct = pc.unique(pa.concat_arrays([piece.dictionary for pieces in coded for piece in pieces]))
+def _encode_strings(columns: Sequence[Ids]) -> tuple[Ids, list[Codes]]:
+    coded = [_coded(column) if len(column) else [] for column in columns]
+    distinct = pc.unique(pa.concat_arrays([part.strings for parts in coded for part in parts]))
     vocabulary = distinct.take(pc.sort_indices(distinct))
-    return Ids(vocabulary), [_codes_in(vocabulary, pieces) for pieces in coded]
+    return Ids(vocabulary), [_codes_in(vocabulary, parts) for parts in coded]
 
 
-def _coded(column: pa.LargeStringArray) -> list[pa.DictionaryArray]:
-    """The column in one or two coded pieces."""
-    if is_coded(column):
-        return [column]
+def _coded(column: Ids) -> list[Coded]:
+    """The column in one or two parts."""
+    if is_coded(column.given):
+        return [Coded.of(column.values)]
     half = len(column) // 2
-    pieces = [column[:half], column[half:]] if len(column) > ROWS_FOR_THREADS else [column]
-    return side_by_side([partial(dictionary_encoded, piece) for piece in pieces], len(column))
+    parts = [column.slice(0, half), column.slice(half, len(column))] if len(column) > ROWS_FOR_THREADS else [column]
+    return side_by_side([partial(coded_text, part.pieces) for part in parts], len(column))
 
 
-def _codes_in(vocabulary: pa.LargeStringArray, pieces: Sequence[pa.DictionaryArray]) -> Codes:
-    codes = np.empty(sum(map(len, pieces)), dtype=np.int32)
+def _codes_in(vocabulary: pa.LargeStringArray, parts: Sequence[Coded]) -> Codes:
+    codes = np.empty(sum(len(part.codes) for part in parts), dtype=np.int32)
     end = 0
-    for piece in pieces:
-        start, end = end, end + len(piece)
-        code_of = pc.index_in(piece.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
-        look_up(code_of.astype(np.int32), piece.indices.to_numpy(zero_copy_only=False), codes[start:end])
+    for part in parts:
+        start, end = end, end + len(part.codes)
+        code_of = pc.index_in(part.strings, value_set=vocabulary).to_numpy(zero_copy_only=False)
+        look_up(code_of.astype(np.int32), part.codes, codes[start:end])
     return codes
 
 
@@ -178,7 +187,21 @@ def _run_starts(values: Any) -> npt.NDArray[np.int64]:
     return np.concatenate([np.zeros(min(len(values), 1), dtype=np.int64), changes])
 
 
+def _runs_of_text(pieces: Sequence[pa.LargeStringArray]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """The string of each run, and where it begins; one that goes on in the next piece is one."""
+    heads, starts, rows, last = [], [np.zeros(0, dtype=np.int64)], 0, None
+    for piece in pieces:
+        where = _run_starts(piece)
+        if len(piece) and last == piece[0]:
+            where = where[1:]
+        heads.append(piece.take(pa.array(where)))
+        starts.append(where + rows)
+        rows, last = rows + len(piece), piece[-1] if len(piece) else last
+    return pa.concat_arrays(heads), np.concatenate(starts)
+
+
 def _true_positions(flags: pa.BooleanArray) -> npt.NDArray[np.int64]:
     """Where flags without nulls are true."""
     bits = np.frombuffer(flags.buffers()[1], dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(bits, count=flags.offset + len(flags), bitorder="little")[flags.offset :])
+    unpacked = np.unpackbits(bits, count=flags.offset + len(flags), bitorder="little")
+    return np.flatnonzero(unpacked[flags.offset :].view(bool))

@@ -29,7 +29,7 @@ class Ids:
     """A column of ids.
 
     Attributes:
-        values: `int64` numpy array, or Arrow array of `large_string`, which may be dictionary-coded.
+        given: `int64` numpy array, or Arrow array of `large_string`, which may be dictionary-coded or in pieces.
 
     >>> Ids.of(["b", "a"]).tolist()
     ['b', 'a']
@@ -37,7 +37,7 @@ class Ids:
     [1, 1]
     """
 
-    values: Any
+    given: Any
 
     @staticmethod
     def of(column: Any, what: str = "ids") -> Ids:
@@ -64,7 +64,7 @@ class Ids:
             return _of_dictionary(array, what)
         if pa.types.is_integer(kind):
             return Ids(_as_int64(array, what))
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        if _is_text(kind):
             return Ids(array.cast(pa.large_string()))
         raise BadValueError(
             f"{what} must be integers or strings",
@@ -77,11 +77,21 @@ class Ids:
         return other.take(np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.given)
+
+    @cached_property
+    def values(self) -> Any:
+        """What was given, in one piece."""
+        return self.given.combine_chunks() if isinstance(self.given, pa.ChunkedArray) else self.given
+
+    @property
+    def pieces(self) -> list[Any]:
+        """The same without a copy, as it lies in memory."""
+        return self.given.chunks if isinstance(self.given, pa.ChunkedArray) else [self.given]
 
     @property
     def is_integer(self) -> bool:
-        return isinstance(self.values, np.ndarray)
+        return isinstance(self.given, np.ndarray)
 
     @property
     def kind(self) -> str:
@@ -93,7 +103,7 @@ class Ids:
         return Ids(self.values.take(pa.array(positions)))
 
     def slice(self, start: int, stop: int) -> Ids:
-        return Ids(self.values[start:stop])
+        return Ids(self.given[start:stop])
 
     def tolist(self) -> list[Any]:
         """The ids as Python ints or strings, as they came."""
@@ -184,10 +194,17 @@ def _of_dictionary(array: pa.DictionaryArray, what: str) -> Ids:
     return Ids(pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), distinct.values))
 
 
-def _as_arrow(column: Any, what: str) -> pa.Array:
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _as_arrow(column: Any, what: str) -> pa.Array | pa.ChunkedArray:
+    """In one piece, unless that would copy long text."""
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks == 1:
             return column.chunk(0)
+        if _is_text(column.type) and column.num_chunks:
+            return column
         if pa.types.is_dictionary(column.type):
             column = column.unify_dictionaries()
         return column.combine_chunks()

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridgeval.data import short_strings
-from bridgeval.data.short_strings import dictionary_encoded
+from bridgeval.data.short_strings import coded_text
 
 
-def coded(strings, start=0):
-    return dictionary_encoded(pa.array(["before"] * start + strings, pa.large_string())[start:])
+def column_of(strings, start=0):
+    return pa.array(["before"] * start + strings, pa.large_string())[start:]
 
 
-def same(strings, start=0):
-    encoded = coded(strings, start)
-    assert encoded.to_pylist() == strings
-    assert encoded.type.value_type == pa.large_string()
-    assert sorted(encoded.dictionary.to_pylist()) == sorted(set(strings))
+def same(strings, start=0, cuts=()):
+    """The strings, in pieces that end where it is cut."""
+    ends = [0, *sorted(cuts), len(strings)]
+    pieces = [column_of(strings[first:last], start) for first, last in pairwise(ends)]
+    encoded = coded_text(pieces)
+    assert encoded.strings.take(pa.array(encoded.codes)).to_pylist() == strings
+    assert encoded.strings.type == pa.large_string()
+    assert sorted(encoded.strings.to_pylist()) == sorted(set(strings))
 
 
 short = st.text(st.sampled_from("ab7é京\0"), max_size=9)
 
 
-@given(st.lists(short, max_size=30), st.sampled_from(["", "u", "user-", "a long way before it"]), st.integers(0, 3))
-def test_any_strings_behind_any_beginning(strings, prefix, start):
-    same([prefix + string for string in strings], start)
+@given(
+    st.lists(short, min_size=1, max_size=30),
+    st.sampled_from(["", "u", "user-", "a long way before it"]),
+    st.integers(0, 3),
+    st.lists(st.integers(0, 30), max_size=3),
+)
+def test_any_strings_behind_any_beginning_in_any_pieces(strings, prefix, start, cuts):
+    same([prefix + string for string in strings], start, [min(cut, len(strings)) for cut in cuts])
 
 
-@given(st.lists(st.text(st.sampled_from("0123456789"), min_size=8, max_size=8), max_size=30))
+@given(st.lists(st.text(st.sampled_from("0123456789"), min_size=8, max_size=8), min_size=1, max_size=30))
 def test_strings_of_one_length(strings):
     same(strings)
     same(["i" + string for string in strings])
@@ -58,6 +68,6 @@ def test_a_long_string_behind_many_short_ones():
 
 
 def test_short_strings_are_read_as_integers():
-    column = pa.array(["u00000001", "u23"], pa.large_string())
-    words = short_strings._Text.of(column).words()
+    text = short_strings._Text.of(column_of(["u00000001", "u23"]))
+    words = short_strings._words([text], text.beginning)
     assert words.tobytes() == b"00000001" + b"23".ljust(8, b"\0")
