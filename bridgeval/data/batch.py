@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
-from bridgeval.data.sorting import count_repeats, sorted_rows, sorted_with_columns
+from bridgeval.data.sorting import Matches, count_repeats, repeats_and_shared, sorted_rows, sorted_with_columns
 from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import picked, tensor_of
 from bridgeval.errors import NeedError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # Cells of a rectangle [B, K]: many, for every batch costs as many operations, but few enough to stay near the caches.
 CELLS_PER_BATCH = 5 << 19
 FEWEST_CELLS = 1 << 16
-Matches = tuple[Tensor, Tensor, Tensor]
 
 
 class Shown(Protocol):
@@ -93,17 +92,23 @@ class Shown(Protocol):
         """Rows, repeated rows, masked rows: what the Census notes."""
         ...
 
+    def look_for(self, relevant: Rectangle) -> None:
+        """Says what will be looked for in the lists, that it may be found on the way."""
+        ...
+
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The lists best first, cut to `depth` columns (None: all)."""
         ...
 
-    def predictions(
-        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Matches]
-    ) -> Matches:
-        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored.
+    def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
+        """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places.
 
-        `hits`: those in the first `depth` places, for who would have to look for them.
+        Places count from 0. By row, then by place.
         """
+        ...
+
+    def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
+        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         ...
 
     def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
@@ -153,6 +158,8 @@ class Rectangle:
         self.ranked = lists.ranked
         self.complete = complete
         self._rankings: dict[Ranking, RankedLists] = {}
+        self._sought: Rectangle | None = None
+        self._met: tuple[Matches, int] | None = None
         counts = np.diff(offsets)
         self.width = int(counts.max(initial=0))
         self.uniform = bool(len(counts) and counts.min() == self.width)
@@ -180,8 +187,19 @@ class Rectangle:
     @cached_property
     def repeated(self) -> int:
         """How many cells hold an item that stands further left in their row too."""
+        if self._met is not None:
+            return self._met[1]
         in_order = self.by_item[0] if "by_item" in vars(self) else sorted_rows(self.items)
         return count_repeats(in_order, self.lengths)
+
+    def look_for(self, relevant: Rectangle) -> None:
+        """Says what will be looked for in the lists, that it may be found on the way."""
+        self._sought = relevant
+
+    def meet(self) -> None:
+        """Finds repeats and what is sought by one sort; of use where the lists stay in the order they have."""
+        if self._sought is not None and self._met is None:
+            self._met = repeats_and_shared(self.items, self._sought.by_item[0], self.pad)
 
     def has(self, name: str) -> bool:
         return name in self._columns or name in self._beside
@@ -222,18 +240,21 @@ class Rectangle:
         """`[B]` int64: how many items the ranking has, however deep."""
         return self.ranked_by(policy, None).counts
 
-    def predictions(
-        self, policy: Ranking, relevant: RelevantLists, depth: int | None, hits: Callable[[], Matches]
-    ) -> Matches:
+    def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
+        """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places."""
+        shown = self.ranked_by(policy, depth)
+        was_sought = self._sought is not None and relevant.items is self._sought.by_item[0]
+        if self._met is None or not was_sought or self.repeated or shown.index is not None:
+            return meetings(shown, relevant)
+        rows, places, columns = self._met[0]
+        within = places < shown.items.shape[1]
+        return rows[within], places[within], columns[within]
+
+    def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
-        shown = self.ranked_by(policy, None)
-        rows, places, columns = hits()
-        if depth is not None and depth < shown.items.shape[1]:
-            behind = replace(shown, items=shown.items[:, depth:], valid=shown.valid[:, depth:])
-            further = meetings(behind, relevant)
-            rows, columns = torch.cat([rows, further[0]]), torch.cat([columns, further[2]])
-            places = torch.cat([places, further[1] + depth])
-        places = places if shown.index is None else picked(shown.index, rows, places).long()
+        rows, places, columns = self.meetings(policy, relevant, None)
+        index = self.ranked_by(policy, None).index
+        places = places if index is None else picked(index, rows, places).long()
         return rows, picked(self.column("score"), rows, places), columns
 
     def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
@@ -318,14 +339,10 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
     while start < len(slates):
         stop = start + batch_size if batch_size else start + _fitting(widest[start:], budget)
         stop = min(stop, len(slates))
-        yield Batch(
-            slates,
-            start,
-            stop,
-            slates.shown.laid_out(start, stop, pad, device),
-            Rectangle(slates.relevant, start, stop, pad, device),
-            device,
-        )
+        shown = slates.shown.laid_out(start, stop, pad, device)
+        relevant = Rectangle(slates.relevant, start, stop, pad, device)
+        shown.look_for(relevant)
+        yield Batch(slates, start, stop, shown, relevant, device)
         start = stop
 
 

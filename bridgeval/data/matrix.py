@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,12 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.pairs import PairColumn
-from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties, ranked_by_squashed
+from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties, meetings, ranked_by_squashed
+from bridgeval.data.sorting import Matches
 from bridgeval.data.standings import Standings, counts_beside, rows_count
+
+if TYPE_CHECKING:
+    from bridgeval.data.batch import Rectangle
 
 MASKED = float("-inf")
 
@@ -177,7 +181,14 @@ class Matrix:
             valid = self._scores.gather(1, index) != MASKED
         return RankedLists(self._columns.codes[index].masked_fill_(~valid, self.pad), valid, index, self.pad)
 
-    def predictions(self, policy: Ranking, relevant: RelevantLists, *_: object) -> tuple[Tensor, Tensor, Tensor]:
+    def look_for(self, relevant: Rectangle) -> None:
+        """Of a matrix only the items asked for are read."""
+
+    def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
+        """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places."""
+        return meetings(self.ranked_by(policy, depth), relevant)
+
+    def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
         scores, known = self._of(policy, relevant)
         rows, at = torch.nonzero(known, as_tuple=True)

@@ -36,7 +36,7 @@ def _quick_index(scores: Tensor, valid: Tensor | None) -> tuple[Tensor, Tensor]:
     signed = scores.numel() > 0 and float(scores.amin()) < 0
     tied = [
         near.start + _index_into(index[near], scores[near].numpy(), signed, taken)
-        for near in rows_near(scores)
+        for near in rows_near(scores, 8 * scores.shape[1])
         for taken in [None if valid is None else valid[near].numpy()]
     ]
     return torch.from_numpy(index), torch.from_numpy(np.concatenate([np.zeros(0, dtype=np.int64), *tied]))

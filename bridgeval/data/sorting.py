@@ -12,6 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.tensors import rows_near
+
+# Row, column and column of cells that belong together.
+Matches = tuple[Tensor, Tensor, Tensor]
+
 
 def sorted_rows(cells: Tensor) -> Tensor:
     """Each row ascending."""
@@ -63,7 +68,7 @@ def count_repeats(in_order: Tensor, lengths: Tensor) -> int:
     return equal - int((width - lengths - 1).clamp_(min=0).sum()) if equal else 0
 
 
-def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Tensor, Tensor]:
+def shared_cells(left: Tensor, right: Tensor, largest: int) -> Matches:
     """`[n]` int64 each: row, column in `left` and column in `right` of every item that both have in a row.
 
     By row, then by column in `left`. `left` must not repeat an item; of one that `right` repeats the first counts.
@@ -77,20 +82,37 @@ def shared_cells(left: Tensor, right: Tensor, largest: int) -> tuple[Tensor, Ten
     >>> shared_cells(left, right, largest=9)
     (tensor([0, 0, 1]), tensor([0, 1, 0]), tensor([1, 0, 0]))
     """
+    return repeats_and_shared(left, right, largest)[0]
+
+
+def repeats_and_shared(left: Tensor, right: Tensor, largest: int) -> tuple[Matches, int]:
+    """`shared_cells`, and in how many cells of `left` an item stands that is further left too: one sort tells both.
+
+    What is shared is found where nothing is repeated.
+
+    >>> repeats_and_shared(torch.tensor([[5, 2, 5, 9, 9]]), torch.tensor([[7]]), largest=9)[1]
+    1
+    """
     width, both = left.shape[1], left.shape[1] + right.shape[1]
     bits = both.bit_length()
     mask = (1 << bits) - 1
-    cells = torch.empty((len(left), both), dtype=_wide_enough((largest + 1) << bits), device=left.device)
-    _pack(left, 0, bits, cells[:, :width])
-    _pack(right, width, bits, cells[:, width:])
-    flat = numbers(_sorted_in_place(cells)).reshape(-1)
-    at = _nonzero((flat[1:] ^ flat[:-1]) <= mask)
-    first, second = flat[at], flat[at + 1]
-    row, column, match = at // max(both, 1), first & mask, (second & mask) - width
-    is_shared = (column < width) & (match >= 0) & ((first >> bits) < largest) & (at + 1 < (row + 1) * both)
-    # Rows are in order already, of which a stable sort makes use.
-    key = _sorted_in_place(torch.as_tensor(((row << 2 * bits) | (column << bits) | match)[is_shared]), "stable")
-    return key >> 2 * bits, (key >> bits) & mask, key & mask
+    dtype = _wide_enough((largest + 1) << bits)
+    keys, repeats = [torch.zeros(0, dtype=torch.int64, device=left.device)], 0
+    for near in rows_near(left, both * dtype.itemsize):
+        cells = torch.empty((len(left[near]), both), dtype=dtype, device=left.device)
+        _pack(left[near], 0, bits, cells[:, :width])
+        _pack(right[near], width, bits, cells[:, width:])
+        flat = numbers(_sorted_in_place(cells)).reshape(-1)
+        at = _nonzero((flat[1:] ^ flat[:-1]) <= mask)
+        first, second = flat[at], flat[at + 1]
+        row, column, match = at // max(both, 1), first & mask, (second & mask) - width
+        same = (column < width) & ((first >> bits) < largest) & (at + 1 < (row + 1) * both)
+        key = (((row + near.start) << 2 * bits) | (column << bits) | match)[same & (match >= 0)]
+        repeats += int((same & (match < 0)).sum())
+        # Rows are in order already, of which a stable sort makes use.
+        keys.append(_sorted_in_place(torch.as_tensor(key), "stable"))
+    found = torch.cat(keys)
+    return (found >> 2 * bits, (found >> bits) & mask, found & mask), repeats
 
 
 def numbers(cells: Tensor) -> Any:

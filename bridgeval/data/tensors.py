@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-# Cells that are worked on together, so that they stay in the cache meanwhile.
-CELLS_NEAR = 1 << 17
+# Bytes that are worked on together, so that they stay in the cache meanwhile.
+BYTES_NEAR = 1 << 20
 
 
 class _Shared:
@@ -74,12 +74,16 @@ def gathered(cells: Tensor, index: Tensor) -> Tensor:
     if index.dtype == torch.int64:
         return cells.gather(1, index)
     found = torch.empty(index.shape, dtype=cells.dtype, device=cells.device)
-    for near in rows_near(index):
+    for near in rows_near(index, 8 * index.shape[1]):
         torch.gather(cells[near], 1, index[near].long(), out=found[near])
     return found
 
 
-def rows_near(cells: Tensor) -> Iterator[slice]:
-    """All rows of a matrix, some at a time."""
-    rows = max(CELLS_NEAR // max(cells.shape[1], 1), 1)
+def rows_near(cells: Tensor, row_bytes: int) -> Iterator[slice]:
+    """All rows of a matrix, on the CPU some at a time.
+
+    Args:
+        row_bytes: what is held of a row while it is worked on.
+    """
+    rows = max(BYTES_NEAR // max(row_bytes, 1), 1) if cells.device.type == "cpu" else max(len(cells), 1)
     return (slice(first, first + rows) for first in range(0, len(cells), rows))

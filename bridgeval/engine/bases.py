@@ -14,7 +14,7 @@ from torch import Tensor
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.data.tensors import picked
-from bridgeval.engine.blocks import Block, Blocks, Meetings, Ranked, Relevant, ShownColumn
+from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.state import Moments, State
 from bridgeval.engine.summary import Result
@@ -131,9 +131,7 @@ class Joined(Block[Pairs]):
 
     def make(self, blocks: Blocks) -> Pairs:
         truth = blocks[Relevant(self.relevance)]
-        rows, predicted, at = blocks.batch.shown.predictions(
-            self.ranking, truth, blocks.depth, lambda: blocks[Meetings(self.ranking, self.relevance)]
-        )
+        rows, predicted, at = blocks.batch.shown.predictions(self.ranking, truth)
         found = torch.bincount(rows, minlength=len(blocks))
         return Pairs(
             rows,

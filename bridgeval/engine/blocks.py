@@ -206,7 +206,7 @@ class Meetings(Block[tuple[Tensor, Tensor, Tensor]]):
         same = blocks[InEffect(self.relevance)]
         if same != self.relevance:
             return blocks[Meetings(self.ranking, same)]
-        return ranking.meetings(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
+        return blocks.batch.shown.meetings(self.ranking, blocks[Relevant(self.relevance)], blocks.depth)
 
 
 @dataclass(frozen=True)

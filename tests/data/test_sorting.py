@@ -87,7 +87,7 @@ def test_rows_are_sorted_by_score_then_by_the_order_among_equals(kind, ties, sco
 
 
 def test_rows_that_are_sorted_a_few_at_a_time_are_all_sorted(monkeypatch):
-    monkeypatch.setattr(tensors, "CELLS_NEAR", 8)
+    monkeypatch.setattr(tensors, "BYTES_NEAR", 64)
     random = np.random.default_rng(5)
     scores, items = random.integers(-2, 3, (7, 4)).astype(float), random.permuted(np.tile(np.arange(9), (7, 1)), axis=1)
     index = sorted_index(torch.from_numpy(scores), torch.from_numpy(items[:, :4]), None, "item_ascending")
