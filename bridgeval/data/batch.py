@@ -247,6 +247,8 @@ class Rectangle:
         if self._met is None or not was_sought or self.repeated or shown.index is not None:
             return meetings(shown, relevant)
         rows, places, columns = self._met[0]
+        if shown.items.shape[1] == self.width:
+            return rows, places, columns
         within = places < shown.items.shape[1]
         return rows[within], places[within], columns[within]
 

@@ -63,7 +63,7 @@ def count_repeats(in_order: Tensor, lengths: Tensor) -> int:
     if width < 2:
         return 0
     flat = numbers(in_order).reshape(-1)
-    at = _nonzero(flat[1:] == flat[:-1])
+    at = nonzero(flat[1:] == flat[:-1])
     equal = int(((at + 1) % width != 0).sum())
     return equal - int((width - lengths - 1).clamp_(min=0).sum()) if equal else 0
 
@@ -103,7 +103,7 @@ def repeats_and_shared(left: Tensor, right: Tensor, largest: int) -> tuple[Match
         _pack(left[near], 0, bits, cells[:, :width])
         _pack(right[near], width, bits, cells[:, width:])
         flat = numbers(_sorted_in_place(cells)).reshape(-1)
-        at = _nonzero((flat[1:] ^ flat[:-1]) <= mask)
+        at = nonzero((flat[1:] ^ flat[:-1]) <= mask)
         first, second = flat[at], flat[at + 1]
         row, column, match = at // max(both, 1), first & mask, (second & mask) - width
         same = (column < width) & ((first >> bits) < largest) & (at + 1 < (row + 1) * both)
@@ -131,7 +131,8 @@ def _wide_enough(beyond: int) -> torch.dtype:
     return torch.int32 if beyond <= 1 << 31 else torch.int64
 
 
-def _nonzero(flags: Any) -> Any:
+def nonzero(flags: Any) -> Any:
+    """Where flags `[n]` are true, of the kind that they are."""
     return np.flatnonzero(flags) if isinstance(flags, np.ndarray) else torch.nonzero(flags).flatten()
 
 

@@ -18,31 +18,46 @@ Repeated = Literal["once", "each"]
 
 
 @dataclass(frozen=True)
-class HitList:
-    """The hits of each user from left to right, n in all.
+class PlaceList:
+    """A few places of each user from left to right, n in all.
 
     Attributes:
-        rows: `[n]` int64: whose each hit is, ascending.
-        place_of: `[n]` int64: its place, from 1; ascending within a row.
-        column_of: `[n]` int64: its column in the relevant list.
+        rows: `[n]` int64: whose each is, ascending.
+        place_of: `[n]` int64: the place, from 1; ascending within a row.
         size: B.
         depth: how many places there are.
     """
 
     rows: Tensor
     place_of: Tensor
-    column_of: Tensor
     size: int
     depth: int
     _counts: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
 
     def count(self, k: int) -> Tensor:
-        """`[B]` int64: hits in the first k places."""
+        """`[B]` int64: how many are in the first k places."""
         k = min(k, self.depth)
         if k not in self._counts:
             rows = self.rows if k == self.depth else self._by_place.rows[: self._by_place.ends[k]]
             self._counts[k] = torch.bincount(rows, minlength=self.size)
         return self._counts[k]
+
+    @cached_property
+    def _by_place(self) -> HitOrder:
+        order = order_of_small(self.place_of, self.depth)
+        ends = torch.bincount(self.place_of, minlength=self.depth + 1).cumsum(0).tolist()
+        return HitOrder(order, self.rows.index_select(0, order), ends)
+
+
+@dataclass(frozen=True)
+class HitList(PlaceList):
+    """The hits of each user.
+
+    Attributes:
+        column_of: `[n]` int64: their columns in the relevant list.
+    """
+
+    column_of: Tensor = field(kw_only=True)
 
     def between(self, start: int, stop: int) -> Tensor:
         """Which hits are in the places behind the first `start`, up to the first `stop`: int64."""
@@ -80,12 +95,6 @@ class HitList:
         end = self._by_place.ends[min(k, self.depth)]
         return torch.bincount(self._by_place.rows[:end], by_place[:end], minlength=self.size).double()
 
-    @cached_property
-    def _by_place(self) -> HitOrder:
-        order = order_of_small(self.place_of, self.depth)
-        ends = torch.bincount(self.place_of, minlength=self.depth + 1).cumsum(0).tolist()
-        return HitOrder(order, self.rows.index_select(0, order), ends)
-
 
 @dataclass(frozen=True)
 class HitOrder:
@@ -120,7 +129,7 @@ class HitPlaces(Block[HitList]):
         if self.new and shown.repeated:
             is_new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
             rows, places, columns = rows[is_new], places[is_new], columns[is_new]
-        return HitList(rows, places + 1, columns, len(blocks), shown.items.shape[1])
+        return HitList(rows, places + 1, len(blocks), shown.items.shape[1], column_of=columns)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class ACLT(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         groups = PopularityGroups(self.pop_ratio, self.unknown)
-        return blocks[TailCounts(groups, self.ranking)].up_to(self.k)
+        return blocks[TailCounts(groups, self.ranking)].up_to(self.k).double()
 
 
 @dataclass(frozen=True)

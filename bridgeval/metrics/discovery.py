@@ -7,7 +7,6 @@ n = min(k, items shown). B users, D depth of the ranked lists, V items of the vo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from typing import Literal
 
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking, repeats
+from bridgeval.data.sorting import nonzero, numbers
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
@@ -24,12 +24,11 @@ from bridgeval.engine.blocks import (
     ShownWithin,
     Users,
     at_cutoff,
-    by_item,
 )
-from bridgeval.engine.hits import Repeated
+from bridgeval.engine.hits import PlaceList, Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.totals import ListedItems, Running, sums_by_user
+from bridgeval.metrics.totals import Running, over_places, sums_by_user
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Novelty(TopKMetric):
         return super().needs() | Needs(pairs=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        old = blocks[SeenCounts(self.ranking, self.repeated)].up_to(self.k)
+        old = blocks[SeenPlaces(self.ranking, self.repeated)].count(self.k)
         shown = blocks[ShownWithin(self.k, self.ranking)]
         value = (shown - old) / _places(blocks, self.ranking, self.k, self.divide_by)
         return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
@@ -182,7 +181,7 @@ class CategoricalDiversity(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         if self.of == "items":
-            different = label_count(touched[: self.k][-1] for touched in blocks[TouchedLabels(self.ranking)])
+            different = label_count(touched.up_to(self.k) for touched in blocks[TouchedLabels(self.ranking)])
         else:
             different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k)
         return different.double() / _places(blocks, self.ranking, self.k, self.divide_by)
@@ -207,18 +206,18 @@ class FirstShown(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class SeenCounts(Block[Running[Tensor]]):
-    """Items of the history in the first k places: `[B]` int64; a repeated one "once" or "each" time."""
+class SeenPlaces(Block[PlaceList]):
+    """Where items of the history are shown; a repeated one "once" or "each" time."""
 
     ranking: Ranking = Ranking()
     repeated: Repeated = "once"
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        seen = blocks[ShownColumn("seen", self.ranking)]
-        once = self.repeated == "once"
-        used = blocks[FirstShown(self.ranking)] if once else blocks[Ranked(self.ranking)].valid
-        by_place = (seen & used)[:, : blocks.cutoff].t().contiguous()
-        return Running(lambda start, stop: by_place[start:stop].sum(0))
+    def make(self, blocks: Blocks) -> PlaceList:
+        shown, once = blocks[Ranked(self.ranking)], self.repeated == "once"
+        seen = blocks[ShownColumn("seen", self.ranking)] & (blocks[FirstShown(self.ranking)] if once else shown.valid)
+        at = torch.as_tensor(nonzero(numbers(seen.reshape(-1))))
+        width = seen.shape[1]
+        return PlaceList(at // max(width, 1), at % max(width, 1) + 1, len(blocks), width)
 
 
 @dataclass(frozen=True)
@@ -241,15 +240,13 @@ class SurprisalSums(Block[Running[Tensor]]):
 
 
 @dataclass(frozen=True)
-class TouchedLabels(Block[list[list[Tensor]]]):
-    """The features that the first 1, 2, ... of C places show, as bits: `[B]` for each place, for each word of them."""
+class TouchedLabels(Block[list[Running[Tensor]]]):
+    """The features that the first k places show, as bits: `[B]` int32, for each word of them."""
 
     ranking: Ranking = Ranking()
 
-    def make(self, blocks: Blocks) -> list[list[Tensor]]:
-        items = blocks[ListedItems(self.ranking)]
-        nothing = torch.zeros(len(blocks), dtype=torch.int32, device=blocks.device)
-        return [list(accumulate(by_item(bits, items), torch.bitwise_or)) or [nothing] for bits in blocks[LabelBits()]]
+    def make(self, blocks: Blocks) -> list[Running[Tensor]]:
+        return [over_places(blocks, self.ranking, bits, torch.Tensor.bitwise_or_) for bits in blocks[LabelBits()]]
 
 
 @dataclass(frozen=True)

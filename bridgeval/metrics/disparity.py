@@ -15,9 +15,9 @@ from bridgeval.engine.blocks import Blocks, Relevant, UserGroups, Users
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
 from bridgeval.engine.state import Floats, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.grouped import CellGroups, HistoryPairs, grouped
+from bridgeval.metrics.grouped import HistoryPairs, grouped, shown_pairs
 from bridgeval.metrics.groups import ItemGroups, Undefined, group_sizes, item_labels
-from bridgeval.metrics.totals import counted_items, listed_by, population, ratio, who
+from bridgeval.metrics.totals import counted_items, population, ratio, who
 
 PAIRS = Needs(context=frozenset({"item groups", "catalogue", "user groups"}))
 
@@ -79,8 +79,7 @@ class BiasDisparityBR(TotalMetric):
         return super().needs() | PAIRS
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = blocks[CellGroups(ItemGroups(), listed_by(blocks, self), by_user=True)]
-        return _tally(blocks, self, cells.up_to(self.k))
+        return _tally(blocks, self, shown_pairs(blocks, self, ItemGroups()))
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])

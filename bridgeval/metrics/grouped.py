@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,9 +22,12 @@ from bridgeval.metrics.totals import (
     ListedItems,
     RelevantItems,
     Running,
+    cell_counts,
     counted_items,
     listed_by,
     sums_by_code,
+    tells_user_groups,
+    user_group_count,
     who,
 )
 
@@ -68,7 +72,7 @@ def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None =
     codes, count = by_item(groups.codes, items), groups.count + 1
     if users is None:
         return Grouped(codes, (1, count))
-    return Grouped(codes + users * count, (len(blocks.context.users["groups"].labels) + 1, count))
+    return Grouped(codes + users * count, (user_group_count(blocks), count))
 
 
 @dataclass(frozen=True)
@@ -135,8 +139,16 @@ def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> F
     """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
     listed = listed_by(blocks, metric)
     if few_items(blocks, listed):
-        return blocks[groups].sums(blocks[CellCounts(listed)].up_to(metric.k))
+        return blocks[groups].sums(cell_counts(blocks, metric))
     return blocks[CellGroups(groups, listed)].up_to(metric.k)[0]
+
+
+def shown_pairs(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+    """`[user groups, item groups]`: how many of the first k places of each group's lists hold an item of each group."""
+    listed = listed_by(blocks, metric)
+    if tells_user_groups(blocks, listed):
+        return np.stack([blocks[groups].sums(counts) for counts in blocks[CellCounts(listed)].up_to(metric.k)])
+    return blocks[CellGroups(groups, listed, by_user=True)].up_to(metric.k)
 
 
 def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:

@@ -72,13 +72,13 @@ def head_in(blocks: Blocks, pop_ratio: float) -> Table:
 
 @dataclass(frozen=True)
 class TailCounts(Block[Running[Tensor]]):
-    """How many of the first k places hold an item of the tail: `[B]` float64."""
+    """How many of the first k places hold an item of the tail: `[B]` int32."""
 
     groups: PopularityGroups
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Running[Tensor]:
-        in_tail = blocks.lookup.once(("tail", self.groups), lambda: (blocks[self.groups].codes == TAIL).double())
+        in_tail = blocks.lookup.once(("tail", self.groups), lambda: (blocks[self.groups].codes == TAIL).int())
         return sums_by_user(blocks, self.ranking, in_tail)
 
 
@@ -105,9 +105,9 @@ class PopularitySums(Block[Running[Tensor]]):
 
 @dataclass(frozen=True)
 class KnownCounts(Block[Running[Tensor]]):
-    """Items of the catalogue in the first k places: `[B]` float64."""
+    """Items of the catalogue in the first k places: `[B]` int32."""
 
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Running[Tensor]:
-        return sums_by_user(blocks, self.ranking, blocks.lookup.in_catalogue.double())
+        return sums_by_user(blocks, self.ranking, blocks.lookup.in_catalogue.int())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
 from bridgeval.engine.state import Floats, ItemSums
@@ -30,20 +31,24 @@ class Running(Generic[Numbers]):
 
     Args:
         between: the sums over the places from the first number, counted from 0, to before the second.
+        joined: two of them as one, where they are not sums.
 
     >>> Running(lambda start, stop: np.arange(start, stop).sum(keepdims=True)).up_to(4)  # 0 + 1 + 2 + 3
     array([6])
     """
 
-    def __init__(self, between: Callable[[int, int], Numbers]) -> None:
+    def __init__(
+        self, between: Callable[[int, int], Numbers], joined: Callable[[Numbers, Numbers], Numbers] = add
+    ) -> None:
         self._between: Callable[[int, int], Numbers] = between
+        self._joined: Callable[[Numbers, Numbers], Numbers] = joined
         self._known: dict[int, Numbers] = {}
 
     def up_to(self, k: int) -> Numbers:
         if k not in self._known:
             before = max((known for known in self._known if known < k), default=0)
             sums = self._between(before, k)
-            self._known[k] = sums + self._known[before] if before else sums
+            self._known[k] = self._joined(sums, self._known[before]) if before else sums
         return self._known[k]
 
 
@@ -79,9 +84,27 @@ class ListedItems(Block[Tensor]):
 
 
 def sums_by_user(blocks: Blocks, ranking: Ranking, numbers: Tensor) -> Running[Tensor]:
-    """`[B]` float64: numbers of items, `[V + 1]` float64, added up over the first k places of each list."""
+    """`[B]`: numbers of items, `[V + 1]`, added up over the first k places of each list."""
+    return over_places(blocks, ranking, numbers, torch.Tensor.add_)
+
+
+def over_places(
+    blocks: Blocks, ranking: Ranking, numbers: Tensor, into: Callable[[Tensor, Tensor], Tensor]
+) -> Running[Tensor]:
+    """`[B]`: numbers of items, `[V + 1]`, of the first k places of each list, put one after another `into` zeros.
+
+    A place at a time, so that what is looked up stays in the cache.
+    """
     items = blocks[ListedItems(ranking)]
-    return Running(lambda start, stop: by_item(numbers, items[start:stop]).sum(0))
+
+    def between(start: int, stop: int) -> Tensor:
+        so_far = numbers.new_zeros(items.shape[1])
+        of_place = torch.empty_like(so_far)
+        for place in items[start:stop]:
+            into(so_far, torch.index_select(numbers, 0, place, out=of_place))
+        return so_far
+
+    return Running(between, into)
 
 
 @dataclass(frozen=True)
@@ -134,18 +157,53 @@ def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
 
 @dataclass(frozen=True)
 class CellCounts(Block[Running[Floats]]):
-    """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
+    """How many of the first k places of the lists of each user group hold each item: `[user groups, V]` float64.
+
+    All users are one group where none are known, or where there are more pairs of a group and an item than cells.
+    """
 
     listed: ListedItems
 
     def make(self, blocks: Blocks) -> Running[Floats]:
         items, pad = blocks[self.listed], blocks.batch.shown.pad
-        return Running(lambda start, stop: sums_by_code(items[start:stop], pad))
+        groups = 1
+        if tells_user_groups(blocks, self.listed):
+            groups = user_group_count(blocks)
+            first_codes = (blocks[UserGroups()] * (pad + 1)).to(items.dtype)
+
+        def between(start: int, stop: int) -> Floats:
+            codes = items[start:stop] if groups == 1 else items[start:stop] + first_codes
+            return sums_by_code(codes, groups * (pad + 1)).reshape(groups, pad + 1)[:, :pad]
+
+        return Running(between)
+
+
+def user_group_count(blocks: Blocks) -> int:
+    """Groups of users, and one for none."""
+    return len(blocks.context.users["groups"].labels) + 1
+
+
+def tells_user_groups(blocks: Blocks, listed: ListedItems) -> bool:
+    """Whether items are counted for each user group apart: one look at the cells serves all that ask."""
+    if "groups" not in blocks.context.users:
+        return False
+    return user_group_count(blocks) * (blocks.batch.shown.pad + 1) < blocks[listed].numel()
+
+
+@dataclass(frozen=True)
+class ItemCounts(Block[Floats]):
+    """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
+
+    listed: ListedItems
+    k: int
+
+    def make(self, blocks: Blocks) -> Floats:
+        return np.add.reduce(blocks[CellCounts(self.listed)].up_to(self.k))
 
 
 def cell_counts(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
     """`[V]` float64: how many of the first k places of all lists hold each item."""
-    return blocks[CellCounts(listed_by(blocks, metric))].up_to(metric.k)
+    return blocks[ItemCounts(listed_by(blocks, metric), metric.k)]
 
 
 def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Floats:
