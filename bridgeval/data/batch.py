@@ -160,6 +160,7 @@ class Rectangle:
         self._rankings: dict[Ranking, RankedLists] = {}
         self._sought: Rectangle | None = None
         self._met: tuple[Matches, int] | None = None
+        self._met_by: Tensor | None = None
         counts = np.diff(offsets)
         self.width = int(counts.max(initial=0))
         self.uniform = bool(len(counts) and counts.min() == self.width)
@@ -196,10 +197,11 @@ class Rectangle:
         """Says what will be looked for in the lists, that it may be found on the way."""
         self._sought = relevant
 
-    def meet(self) -> None:
-        """Finds repeats and what is sought by one sort; of use where the lists stay in the order they have."""
+    def meet(self, items: Tensor, index: Tensor | None) -> None:
+        """Finds repeats and what is sought by one sort of the items, in the order that an index gives them."""
         if self._sought is not None and self._met is None:
-            self._met = repeats_and_shared(self.items, self._sought.by_item[0], self.pad)
+            self._met = repeats_and_shared(items, self._sought.by_item[0], self.pad)
+            self._met_by = index
 
     def has(self, name: str) -> bool:
         return name in self._columns or name in self._beside
@@ -242,15 +244,19 @@ class Rectangle:
 
     def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
         """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places."""
-        shown = self.ranked_by(policy, depth)
-        was_sought = self._sought is not None and relevant.items is self._sought.by_item[0]
-        if self._met is None or not was_sought or self.repeated or shown.index is not None:
-            return meetings(shown, relevant)
+        shown = self.ranked_by(policy, None)
+        if self._met is None or not self._was_met(shown, relevant):
+            return meetings(shown.first(depth), relevant)
         rows, places, columns = self._met[0]
-        if shown.items.shape[1] == self.width:
+        if depth is None or depth >= self.width:
             return rows, places, columns
-        within = places < shown.items.shape[1]
+        within = places < depth
         return rows[within], places[within], columns[within]
+
+    def _was_met(self, shown: RankedLists, relevant: RelevantLists) -> bool:
+        """Whether it was these that were looked at together."""
+        sought = self._sought is not None and relevant.items is self._sought.by_item[0]
+        return sought and shown.index is self._met_by and not self.repeated
 
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""

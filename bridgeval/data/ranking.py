@@ -97,9 +97,8 @@ def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
         if policy.order != "score":
             return ranked_by_squashed(shown, policy)
         index = _order(scores, shown, policy.ties)
-    if index is None:
-        shown.meet()
     items = shown.items if index is None else gathered(shown.items, index)
+    shown.meet(items, index)
     keep = _kept(shown, scores, policy, index, items, valid)
     lengths = shown.lengths if keep is None else None
     if keep is not None:
