@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pytest
+import torch
 
 import bridgeval
+from bridgeval.data.batch import batches
+from bridgeval.data.ranking import Ranking, Relevance, relevant_lists
+from bridgeval.data.rows import rows_of
+from bridgeval.data.slates import slates_of
 
 # item: score, in the order given; d is masked, b stands twice.
 ROWS = [("b", 0.5), ("a", 0.9), ("d", -math.inf), ("c", 0.5), ("b", 0.7), ("e", 0.9)]
@@ -66,3 +72,42 @@ def test_string_ids_are_ordered_by_code_point():
     report = bridgeval.evaluate({"u": rows}, {"u": ["10"]}, "MRR@5")
     # descending: ä, a, Z, 9, 10
     assert report["MRR@5"] == pytest.approx(1 / 5)
+
+
+POLICIES = [
+    Ranking(),
+    Ranking(ties="item_ascending"),
+    Ranking(order="given"),
+    Ranking(masked="keep"),
+    Ranking(cut=2),
+    Ranking(duplicates="all"),
+]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("sorted_before", [True, False])
+@pytest.mark.parametrize("unique", [True, False])
+def test_hits_are_those_of_the_ranked_lists_whatever_was_looked_for_before(seed, sorted_before, unique):
+    random = Random(seed)
+    pool = list(range(12))
+    lists = {}
+    for user in range(9):
+        items = random.sample(pool, random.randint(0, 7)) if unique else random.choices(pool, k=random.randint(0, 7))
+        scores = [random.choice([-math.inf, 0.25, 0.5, 0.75, 1.0]) if seed % 2 else random.random() for _ in items]
+        rows = list(zip(items, scores, strict=True))
+        lists[user] = sorted(rows, key=lambda row: (-row[1], -row[0])) if sorted_before else rows
+    truth = {user: random.sample(pool, random.randint(1, 5)) for user in range(9)}
+    (batch,) = batches(slates_of(rows_of(lists, "recommendations"), rows_of(truth, "relevance")), torch.device("cpu"))
+    relevant = relevant_lists(batch.relevant, Relevance(above=None))
+    for policy in random.sample(POLICIES, len(POLICIES)):
+        for depth in (None, 3, 20):
+            shown = batch.shown.ranked_by(policy, depth).items.tolist()
+            wanted = relevant.items.tolist()
+            expected = [
+                (row, place, wanted[row].index(item))
+                for row, items in enumerate(shown)
+                for place, item in enumerate(items)
+                if item != batch.shown.pad and item in wanted[row]
+            ]
+            found = batch.shown.meetings(policy, relevant, depth)
+            assert list(zip(*(part.tolist() for part in found), strict=True)) == expected

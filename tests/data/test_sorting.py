@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from bridgeval.data import tensors
 from bridgeval.data.ranking import repeats
 from bridgeval.data.score_order import sorted_index
-from bridgeval.data.sorting import count_repeats, order_of_small, shared_cells, sorted_rows, sorted_with_columns
+from bridgeval.data.sorting import (
+    count_repeats,
+    order_of_small,
+    repeats_and_shared,
+    shared_cells,
+    sorted_rows,
+    sorted_with_columns,
+)
 
 PAD = 30
 WIDE = 1 << 27
@@ -50,6 +57,16 @@ def test_repeats_are_those_that_a_loop_finds(rectangles):
     expected = [[item != PAD and item in row[:at] for at, item in enumerate(row)] for row in items.tolist()]
     assert repeats(items, PAD).tolist() == expected
     assert count_repeats(sorted_rows(items), lengths) == sum(map(sum, expected))
+    assert repeats_and_shared(items, rectangles[0], PAD)[1] == sum(map(sum, expected))
+
+
+def test_rows_that_are_searched_a_few_at_a_time_are_all_searched(monkeypatch):
+    random = np.random.default_rng(3)
+    left, right = (torch.from_numpy(random.permuted(np.tile(np.arange(9), (50, 1)), axis=1)[:, :n]) for n in (5, 4))
+    at_once = shared_cells(left, right, 9)
+    monkeypatch.setattr(tensors, "BYTES_NEAR", 100)
+    assert [part.tolist() for part in shared_cells(left, right, 9)] == [part.tolist() for part in at_once]
+    assert len(at_once[0]) > 50
 
 
 def test_equal_cells_keep_their_order():
