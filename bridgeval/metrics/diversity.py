@@ -16,7 +16,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
-from bridgeval.engine.state import Sums, Tally
+from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.labels import LabelBits, label_count
 from bridgeval.metrics.totals import Among, HitItems, among_needs, cell_counts, item_counts, population
@@ -54,7 +54,7 @@ class Gini(TotalMetric):
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
     def compute(self, state: Any) -> Result:
-        counts = np.sort(state.items.values[state.items.values > 0])
+        counts = _in_order(state.items.values[state.items.values > 0])
         items = state.facts.get("items", 0)
         total = counts.sum() if self.total == "counted" else state.sums["cells"]
         value = float("nan")
@@ -62,6 +62,18 @@ class Gini(TotalMetric):
             places = np.arange(items - len(counts) + 1, items + 1)
             value = float(((2 * places - items - 1) * counts).sum() / total / (items - 1))
         return Result(value, users=state.sums["users"])
+
+
+def _in_order(counts: Floats) -> Floats:
+    """Whole numbers ascending. Where they are not large beside how many they are, counting them is the quickest way.
+
+    >>> _in_order(np.array([3.0, 1.0, 3.0]))
+    array([1., 3., 3.])
+    """
+    largest = int(counts.max(initial=0))
+    if largest > 4 * len(counts):
+        return np.sort(counts)
+    return np.repeat(np.arange(largest + 1, dtype=np.float64), np.bincount(counts.astype(np.int64), minlength=1))
 
 
 @dataclass(frozen=True)

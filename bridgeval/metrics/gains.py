@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import torch
@@ -92,10 +92,15 @@ class Graded:
     gains: Tensor
     relevant: RelevantLists
 
-    @property
+    @cached_property
     def items(self) -> Tensor:
         """`[n]` codes."""
         return self.hits.of_relevant(self.relevant.items)
+
+    @cached_property
+    def items_by_place(self) -> Tensor:
+        """`[n]` codes in the order of their places."""
+        return self.hits.by_place(self.items)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Ranked, by_item
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.gains import Gain, GradedHits, discounts
+from bridgeval.metrics.gains import DiscountedGains, Gain, GradedHits, discounts
 from bridgeval.metrics.totals import ListedItems, Running
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
@@ -64,10 +64,9 @@ class HitNovelty(Block[Tensor]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        weights = discounts("log2", blocks.batch.shown.width, blocks.device)
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        novelty = by_item(blocks[self.novelty], graded.items)
-        return graded.hits.by_place(graded.gains * novelty * weights.index_select(0, graded.hits.place_of - 1))
+        gains = blocks[DiscountedGains(self.gain, "log2", self.ranking, self.relevance)]
+        return gains * by_item(blocks[self.novelty], graded.items_by_place)
 
 
 @dataclass(frozen=True)
