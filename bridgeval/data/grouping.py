@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,7 +86,6 @@ class Scattered:
         """
         size = len(items)
         kind = np.dtype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
-        owners, items = self.owners.astype(kind, copy=False), items.astype(kind, copy=False)
         parts = PARTS if size >= ROWS_FOR_THREADS else 1
         bounds = np.linspace(0, size, parts + 1).astype(np.int64)
         offsets: Column = np.empty((parts, self.n_users + 1), dtype=kind)
@@ -93,8 +93,9 @@ class Scattered:
 
         def sort(part: int) -> None:
             rows = slice(bounds[part], bounds[part + 1])
-            given = owners[rows], items[rows], column[rows]
-            coo_tocsr(self.n_users, 1, len(given[0]), *given, offsets[part], to_items[rows], to_column[rows])
+            own, of_items = (codes[rows].astype(kind, copy=False) for codes in (self.owners, items))
+            given = own, of_items, column[rows]
+            coo_tocsr(self.n_users, 1, len(own), *given, offsets[part], to_items[rows], to_column[rows])
 
         side_by_side([partial(sort, part) for part in range(parts)], size)
         return offsets, to_items, to_column
@@ -105,9 +106,33 @@ def _joined(offsets: Column, items: Column, column: Column) -> tuple[Column, Col
     parts, n_users = len(offsets), offsets.shape[1] - 1
     if parts == 1:
         return offsets[0], items, column
-    joined = np.empty_like(offsets[0]), empty(len(items), items.dtype), empty(len(items), column.dtype)
-    csr_hstack(parts, n_users, np.zeros(parts, dtype=items.dtype), offsets.ravel(), items, column, *joined)
-    return joined
+    to_offsets: Column = np.zeros_like(offsets[0])
+    to_items, to_column = empty(len(items), items.dtype), empty(len(column), column.dtype)
+
+    def join(first: int, last: int) -> None:
+        start, stop = offsets[:, [first, last]].sum(axis=0)
+        own: Column = np.empty(last - first + 1, dtype=offsets.dtype)
+        given = np.zeros(parts, items.dtype), _of_users(offsets, first, last).ravel(), items, column
+        csr_hstack(parts, last - first, *given, own, to_items[start:stop], to_column[start:stop])
+        to_offsets[first + 1 : last + 1] = own[1:] + start
+
+    ends = np.linspace(0, n_users, parts + 1).astype(np.int64).tolist()
+    side_by_side([partial(join, *users) for users in pairwise(ends)], len(items))
+    return to_offsets, to_items, to_column
+
+
+def _of_users(offsets: Column, first: int, last: int) -> Column:
+    """`[P, last - first + 1]`: the offsets of some users, of each part from where those of the part before end.
+
+    >>> _of_users(np.array([[0, 2, 5], [0, 1, 4]]), 0, 1)  # the second part, from 5 on, is found 3 behind the 2
+    array([[0, 2],
+           [3, 4]])
+    """
+    some, begins, ends = offsets[:, first : last + 1].copy(), 0, 0
+    for part, size in zip(some, offsets[:, -1].tolist(), strict=True):
+        part += begins - ends
+        begins, ends = begins + size, ends + int(part[-1])
+    return some
 
 
 def grouping_of(owners: Codes, n_users: int) -> Grouping:

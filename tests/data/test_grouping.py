@@ -28,9 +28,11 @@ def as_ids(column: list[int], kind: str) -> Ids:
     return Ids.of(texts.dictionary_encode() if kind == "categories" else texts)
 
 
-@pytest.fixture(params=["one thread", "side by side"])
+@pytest.fixture(params=["one thread", "side by side", "in three parts"])
 def small_columns_are_long(request, monkeypatch):
-    if request.param == "side by side":
+    if request.param == "in three parts":
+        monkeypatch.setattr(grouping, "PARTS", 3)
+    if request.param != "one thread":
         monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
         monkeypatch.setattr(encoding, "ROWS_FOR_THREADS", 2)
         monkeypatch.setattr(grouping, "ROWS_FOR_THREADS", 2)
