@@ -7,7 +7,8 @@
     python benchmarks/bench.py --render       writes picture and page from results.json, measures nothing
 
 Every library is given the same frames and asked for six metrics at four cutoffs, in a process of its own, after one
-warm-up; what takes a fraction of a second, in three processes in turn. Partial runs are written to benchmarks/data/ and leave the published results alone.
+warm-up; what takes a fraction of a second, in three processes in turn. Partial runs are written to benchmarks/data/ and
+leave the published results alone.
 """
 
 from __future__ import annotations
