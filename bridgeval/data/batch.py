@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
+from bridgeval.data.shown import Shown
 from bridgeval.data.sorting import Matches, count_repeats, repeats_and_shared, sorted_rows, sorted_with_columns
 from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import picked, tensor_of
@@ -24,112 +25,6 @@ if TYPE_CHECKING:
 # Cells of a rectangle [B, K]: many, for every batch costs as many operations, but few enough to stay near the caches.
 CELLS_PER_BATCH = 5 << 19
 FEWEST_CELLS = 1 << 16
-
-
-class Shown(Protocol):
-    """What B users were shown, as the blocks read it: lists in a `Rectangle`, or a `Matrix` of scores.
-
-    Attributes:
-        items: `[B, K]` int32 codes; cells that are not valid hold V, one past the vocabulary.
-        valid: `[B, K]` bool.
-        lengths: `[B]` items that each user could be shown.
-        width: K.
-        pad: V.
-        ranked: whether the order of the cells is the ranking.
-        complete: whether the cells are all the candidates there are, so that nothing is missing from a ranking.
-    """
-
-    def __len__(self) -> int: ...
-
-    @property
-    def pad(self) -> int: ...
-
-    @property
-    def ranked(self) -> bool: ...
-
-    @property
-    def complete(self) -> bool: ...
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def lengths(self) -> Tensor: ...
-
-    @property
-    def items(self) -> Tensor: ...
-
-    @property
-    def valid(self) -> Tensor: ...
-
-    @property
-    def repeated(self) -> int:
-        """How many cells hold an item that stands further left in their row too."""
-        ...
-
-    @property
-    def masked(self) -> Tensor:
-        """`[B]` int64: cells that score -inf."""
-        ...
-
-    def candidates(self, policy: Ranking) -> Tensor:
-        """`[B]` int64: how many items the ranking has, however deep."""
-        ...
-
-    def has(self, name: str) -> bool:
-        """Whether there is a pair column of this name."""
-        ...
-
-    def column(self, name: str) -> Tensor:
-        """`[B, K]`; cells that are not valid must not be read without the mask."""
-        ...
-
-    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
-        """`[B, D]`: a pair column in the order of ranked lists; cells that are not valid hold anything."""
-        ...
-
-    def counts(self) -> dict[str, int]:
-        """Rows, repeated rows, masked rows: what the Census notes."""
-        ...
-
-    def look_for(self, relevant: Rectangle) -> None:
-        """Says what will be looked for in the lists, that it may be found on the way."""
-        ...
-
-    def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
-        """The lists best first, cut to `depth` columns (None: all)."""
-        ...
-
-    def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
-        """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places.
-
-        Places count from 0. By row, then by place.
-        """
-        ...
-
-    def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
-        """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
-        ...
-
-    def standings(self, policy: Ranking, relevant: RelevantLists, *, decided: bool = False) -> Standings:
-        """For each relevant item, how many irrelevant candidates stand above it and how many tie.
-
-        `decided`: ties are decided by the policy's order, so that none is left.
-        """
-        ...
-
-
-class ShownRows(Protocol):
-    """Where the shown side of Slates lies: CSR lists, or scores that are read batch by batch."""
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """`[U]`."""
-        ...
-
-    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
-        """Users `start` to `stop`."""
-        ...
 
 
 class Rectangle:

@@ -17,7 +17,8 @@ from bridgeval.data.sorting import numbers, shared_cells, sorted_with_columns
 from bridgeval.data.tensors import count_true, gathered
 
 if TYPE_CHECKING:
-    from bridgeval.data.batch import Rectangle, Shown
+    from bridgeval.data.batch import Rectangle
+    from bridgeval.data.shown import Shown
 
 Order = Literal["score", "given", "sigmoid", "softmax"]
 Ties = Literal["item_descending", "item_ascending", "given"]

@@ -12,11 +12,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.data.batch import Rectangle, Shown
+from bridgeval.data.batch import Rectangle
 from bridgeval.data.candidates import Candidates
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.matrix import MASKED, Columns, Matrix
 from bridgeval.data.pairs import PairColumn, Positions
+from bridgeval.data.shown import Shown
 from bridgeval.data.slates import Lists
 from bridgeval.data.standings import rows_count
 from bridgeval.data.tensors import tensor_of

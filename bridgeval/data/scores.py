@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bridgeval.data.batch import ShownRows
 from bridgeval.data.candidates import Candidates
 from bridgeval.data.encoding import encode
 from bridgeval.data.ids import Ids
@@ -18,6 +17,7 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.pairs import Positions
 from bridgeval.data.rows import Rows
 from bridgeval.data.scored_rows import Beside, CandidateRows, DenseRows, SparseRows
+from bridgeval.data.shown import ShownRows
 from bridgeval.data.slates import Lists, Slates
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
 

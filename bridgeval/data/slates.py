@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from bridgeval.data.batch import Rectangle, ShownRows
+from bridgeval.data.batch import Rectangle
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import Grouping, grouped_rows
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.pairs import PairColumn
 from bridgeval.data.rows import Floats, Rows
+from bridgeval.data.shown import ShownRows
 from bridgeval.data.threads import side_by_side
 from bridgeval.errors import BadValueError
 
