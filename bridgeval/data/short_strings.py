@@ -88,7 +88,7 @@ class _Text:
     @staticmethod
     def of(column: pa.LargeStringArray) -> _Text:
         _, offsets, data = column.buffers()
-        ends = np.frombuffer(offsets or bytes(8), dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+        ends = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
         return _Text(ends, np.frombuffer(data or b"", dtype=np.uint8))
 
     def __len__(self) -> int:

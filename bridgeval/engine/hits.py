@@ -43,10 +43,10 @@ class PlaceList:
         return self._counts[k]
 
     @cached_property
-    def _by_place(self) -> HitOrder:
+    def _by_place(self) -> PlaceOrder:
         order = order_of_small(self.place_of, self.depth)
         ends = torch.bincount(self.place_of, minlength=self.depth + 1).cumsum(0).tolist()
-        return HitOrder(order, self.rows.index_select(0, order), ends)
+        return PlaceOrder(order, self.rows.index_select(0, order), ends)
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class HitList(PlaceList):
 
 
 @dataclass(frozen=True)
-class HitOrder:
-    """Hits in the order of their places: those within a cutoff come first.
+class PlaceOrder:
+    """Places in their order: those within a cutoff come first.
 
     Attributes:
-        order: `[n]` int64: which hit stands where.
+        order: `[n]` int64: which of the list stands where.
         rows: `[n]` int64: whose it is.
         ends: how many there are in the first 0, 1, 2, ... places.
     """

@@ -67,8 +67,8 @@ class Gini(TotalMetric):
 def _in_order(counts: Floats) -> Floats:
     """Whole numbers ascending. Where they are not large beside how many they are, counting them is the quickest way.
 
-    >>> _in_order(np.array([3.0, 1.0, 3.0]))
-    array([1., 3., 3.])
+    >>> _in_order(np.array([3.0, 1.0, 3.0])), _in_order(np.array([900.0, 1.0]))
+    (array([1., 3., 3.]), array([  1., 900.]))
     """
     largest = int(counts.max(initial=0))
     if largest > 4 * len(counts):
