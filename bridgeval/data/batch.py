@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
-from bridgeval.data.shown import Shown
+from bridgeval.data.shown import Shown, places_of
 from bridgeval.data.sorting import Matches, count_repeats, repeats_and_shared, sorted_rows, sorted_with_columns
 from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import picked, tensor_of
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # Cells of a rectangle [B, K]: many, for every batch costs as many operations, but few enough to stay near the caches.
 CELLS_PER_BATCH = 5 << 19
 FEWEST_CELLS = 1 << 16
+# Longer rows take a second step to sort, so that there is nothing to gain.
+CELLS_SORTED_TOGETHER = 128
 
 
 class Rectangle:
@@ -54,8 +56,7 @@ class Rectangle:
         self.complete = complete
         self._rankings: dict[Ranking, RankedLists] = {}
         self._sought: Rectangle | None = None
-        self._met: tuple[Matches, int] | None = None
-        self._met_by: Tensor | None = None
+        self._met: Met | None = None
         counts = np.diff(offsets)
         self.width = int(counts.max(initial=0))
         self.uniform = bool(len(counts) and counts.min() == self.width)
@@ -84,7 +85,7 @@ class Rectangle:
     def repeated(self) -> int:
         """How many cells hold an item that stands further left in their row too."""
         if self._met is not None:
-            return self._met[1]
+            return self._met.repeats
         in_order = self.by_item[0] if "by_item" in vars(self) else sorted_rows(self.items)
         return count_repeats(in_order, self.lengths)
 
@@ -93,10 +94,19 @@ class Rectangle:
         self._sought = relevant
 
     def meet(self, items: Tensor, index: Tensor | None) -> None:
-        """Finds repeats and what is sought by one sort of the items, in the order that an index gives them."""
-        if self._sought is not None and self._met is None:
-            self._met = repeats_and_shared(items, self._sought.by_item[0], self.pad)
-            self._met_by = index
+        """Finds repeats, what is sought and what columns stand beside by one sort of the items, in the order given."""
+        if self._sought is None or self._met is not None:
+            return
+        sought = [self._sought.by_item[0]]
+        cells, names = items.shape[1] + sought[0].shape[1], []
+        for name, column in self._beside.items():
+            rows = column.rows(items)
+            if rows is not None and cells + rows.shape[1] <= CELLS_SORTED_TOGETHER:
+                sought.append(rows)
+                names.append(name)
+                cells += rows.shape[1]
+        repeats, (relevant, *beside) = repeats_and_shared(items, sought, self.pad)
+        self._met = Met(index, repeats, relevant, dict(zip(names, beside, strict=True)))
 
     def has(self, name: str) -> bool:
         return name in self._columns or name in self._beside
@@ -109,11 +119,28 @@ class Rectangle:
             self._cells[name] = cells
         return self._cells[name]
 
-    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+    def ranked_column(self, name: str, ranked: RankedLists, policy: Ranking) -> Tensor:
         """`[B, D]`: a pair column in the order of ranked lists, looked up for no other items."""
-        if name in self._beside:
+        if name not in self._beside:
+            return ranked.of(self.column(name))
+        known = self._met_beside(name, ranked, policy)
+        if known is None:
             return self._beside[name].cells(ranked.items, once=not ranked.repeated)
-        return ranked.of(self.column(name))
+        return self._beside[name].cells_where(known, ranked.items.shape)
+
+    def marked_places(self, name: str, ranked: RankedLists, policy: Ranking) -> tuple[Tensor, Tensor]:
+        """`[n]` int64 each: row and place of every ranked item beside which a column of bools says so."""
+        known = self._met_beside(name, ranked, policy)
+        if known is None:
+            return places_of(self.ranked_column(name, ranked, policy) & ranked.valid)
+        return known[:2]
+
+    def _met_beside(self, name: str, ranked: RankedLists, policy: Ranking) -> Matches | None:
+        """Where the pairs of a column are, if they were looked for in this order."""
+        met = self._met
+        if met is None or name not in met.beside or self.repeated or self.ranked_by(policy, None).index is not met.index:
+            return None
+        return within(met.beside[name], ranked.items.shape[1])
 
     def ranked_by(self, policy: Ranking, depth: int | None) -> RankedLists:
         """The lists best first, cut to `depth` columns (None: all)."""
@@ -139,19 +166,11 @@ class Rectangle:
 
     def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
         """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places."""
-        shown = self.ranked_by(policy, None)
-        if self._met is None or not self._was_met(shown, relevant):
+        shown, met = self.ranked_by(policy, None), self._met
+        sought = met is not None and self._sought is not None and relevant.items is self._sought.by_item[0]
+        if met is None or not sought or shown.index is not met.index or self.repeated:
             return meetings(shown.first(depth), relevant)
-        rows, places, columns = self._met[0]
-        if depth is None or depth >= self.width:
-            return rows, places, columns
-        within = places < depth
-        return rows[within], places[within], columns[within]
-
-    def _was_met(self, shown: RankedLists, relevant: RelevantLists) -> bool:
-        """Whether it was these that were looked at together."""
-        sought = self._sought is not None and relevant.items is self._sought.by_item[0]
-        return sought and shown.index is self._met_by and not self.repeated
+        return met.relevant if depth is None or depth >= self.width else within(met.relevant, depth)
 
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""
@@ -188,6 +207,31 @@ class Rectangle:
             return torch.full((len(self), self.width), fill, dtype=values.dtype, device=self.device)
         cells = values[self._where]
         return cells.masked_fill_(~self.valid, fill)
+
+
+@dataclass(frozen=True)
+class Met:
+    """What one sort of all lists has shown.
+
+    Attributes:
+        index: of the order in which they were looked at, as in `RankedLists`.
+        repeats: how many cells hold an item that stands further left in their row too. Only where there are none the
+            rest is right.
+        relevant: where the relevant items are.
+        beside: where the pairs of each column beside are.
+    """
+
+    index: Tensor | None
+    repeats: int
+    relevant: Matches
+    beside: Mapping[str, Matches]
+
+
+def within(matches: Matches, depth: int) -> Matches:
+    """Those in the first `depth` places."""
+    rows, places, columns = matches
+    chosen = places < depth
+    return (rows[chosen], places[chosen], columns[chosen]) if not bool(chosen.all()) else matches
 
 
 @dataclass(frozen=True)

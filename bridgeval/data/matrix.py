@@ -18,6 +18,7 @@ from torch import Tensor
 
 from bridgeval.data.pairs import PairColumn
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties, meetings, ranked_by_squashed
+from bridgeval.data.shown import places_of
 from bridgeval.data.sorting import Matches
 from bridgeval.data.standings import Standings, counts_beside, rows_count
 
@@ -156,9 +157,13 @@ class Matrix:
         """`[B, N]`."""
         return self._scores if name == "score" else self._beside[name].cells(self.items)
 
-    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
+    def ranked_column(self, name: str, ranked: RankedLists, policy: Ranking) -> Tensor:
         """`[B, D]`: looked up for the items that are ranked and no others."""
         return ranked.of(self._scores) if name == "score" else self._beside[name].cells(ranked.items)
+
+    def marked_places(self, name: str, ranked: RankedLists, policy: Ranking) -> tuple[Tensor, Tensor]:
+        """`[n]` int64 each: row and place of every ranked item beside which a column of bools says so."""
+        return places_of(self.ranked_column(name, ranked, policy) & ranked.valid)
 
     def counts(self) -> dict[str, int]:
         """Rows, masked rows and rows that were seen; an item has one column, so none is repeated."""

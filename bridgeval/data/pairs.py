@@ -16,7 +16,7 @@ from torch import Tensor
 from bridgeval.data.grouping import Grouping, grouping_of
 from bridgeval.data.ids import Codes, Ids
 from bridgeval.data.rows import Rows
-from bridgeval.data.sorting import shared_cells
+from bridgeval.data.sorting import Matches, shared_cells
 from bridgeval.data.tensors import tensor_of
 from bridgeval.data.threads import side_by_side
 
@@ -84,27 +84,35 @@ class PairColumn:
         """`[U, K]`: what stands beside the items of each user; beside V, no item, stands anything.
 
         Args:
-            once: whether no user has an item twice. Then all are looked up by a sort, unless a few users have so many
-                pairs that lists of equal length would be mostly empty.
+            once: whether no user has an item twice. Then all are looked up by a sort, where there are `rows` for it.
         """
-        width = int(np.diff(self.offsets).max(initial=0))
-        if not once or not self.by_user or width * len(items) > 2 * (items.numel() + len(self.items)):
+        rows = self.rows(items) if once else None
+        if rows is None:
             codes = items.cpu().numpy()
             return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
-        shared = shared_cells(items, tensor_of(self._rows(width)).to(items.device), self.size)
-        rows, columns, at = (part.cpu().numpy() for part in shared)
-        found = self._nothing(items.shape)
-        found[rows, columns] = True if self.values is None else self.values[self.offsets[rows] + at]
-        return torch.from_numpy(found).to(items.device)
+        return self.cells_where(shared_cells(items, rows, self.size), items.shape)
 
-    def _rows(self, width: int) -> Codes:
-        """`[U, width]`: the items of each user, then V."""
+    def cells_where(self, matches: Matches, shape: tuple[int, ...]) -> Tensor:
+        """`[U, K]`: what stands beside items by where they are: row, column, and column in `rows`."""
+        found = self._nothing(shape)
+        rows, columns, at = (part.cpu().numpy() for part in matches)
+        found[rows, columns] = True if self.values is None else self.values[self.offsets[rows] + at]
+        return torch.from_numpy(found).to(matches[0].device)
+
+    def rows(self, items: Tensor) -> Tensor | None:
+        """`[U, W]`: the items of each user, then V, to be sorted together with `items`, `[U, K]`.
+
+        None where there is one list for all users, or where a few have so many pairs that most cells would be V.
+        """
+        width = int(np.diff(self.offsets).max(initial=0))
+        if not self.by_user or width * len(items) > 2 * (items.numel() + len(self.items)):
+            return None
         shape = (len(self.offsets) - 1, width)
         if math.prod(shape) == len(self.items):
-            return self.items.reshape(shape)
+            return tensor_of(self.items.reshape(shape)).to(items.device)
         rows = np.full(shape, self.size, dtype=np.int32)
         rows[np.arange(width) < np.diff(self.offsets)[:, None]] = self.items
-        return rows
+        return torch.from_numpy(rows).to(items.device)
 
     def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         return np.zeros(shape, dtype=bool) if self.values is None else np.full(shape, np.nan)

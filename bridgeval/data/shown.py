@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists
-from bridgeval.data.sorting import Matches
+from bridgeval.data.sorting import Matches, nonzero, numbers
 from bridgeval.data.standings import Standings
 
 if TYPE_CHECKING:
@@ -75,8 +75,15 @@ class Shown(Protocol):
         """`[B, K]`; cells that are not valid must not be read without the mask."""
         ...
 
-    def ranked_column(self, name: str, ranked: RankedLists) -> Tensor:
-        """`[B, D]`: a pair column in the order of ranked lists; cells that are not valid hold anything."""
+    def ranked_column(self, name: str, ranked: RankedLists, policy: Ranking) -> Tensor:
+        """`[B, D]`: a pair column in the order of lists ranked by a policy; cells that are not valid hold anything."""
+        ...
+
+    def marked_places(self, name: str, ranked: RankedLists, policy: Ranking) -> tuple[Tensor, Tensor]:
+        """`[n]` int64 each: row and place of every ranked item beside which a column of bools says so.
+
+        Places count from 0. By row, then by place.
+        """
         ...
 
     def counts(self) -> dict[str, int]:
@@ -108,6 +115,17 @@ class Shown(Protocol):
         `decided`: ties are decided by the policy's order, so that none is left.
         """
         ...
+
+
+def places_of(flags: Tensor) -> tuple[Tensor, Tensor]:
+    """`[n]` int64 each: row and column of every cell that holds, of `[B, D]`.
+
+    >>> places_of(torch.tensor([[False, True], [True, False]]))
+    (tensor([0, 1]), tensor([1, 0]))
+    """
+    at = torch.as_tensor(nonzero(numbers(flags.reshape(-1))))
+    width = max(flags.shape[1], 1)
+    return at // width, at % width
 
 
 class ShownRows(Protocol):

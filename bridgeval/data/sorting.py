@@ -6,6 +6,8 @@ packed into one where both are wanted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -82,37 +84,58 @@ def shared_cells(left: Tensor, right: Tensor, largest: int) -> Matches:
     >>> shared_cells(left, right, largest=9)
     (tensor([0, 0, 1]), tensor([0, 1, 0]), tensor([1, 0, 0]))
     """
-    return repeats_and_shared(left, right, largest)[0]
+    return repeats_and_shared(left, [right], largest)[1][0]
 
 
-def repeats_and_shared(left: Tensor, right: Tensor, largest: int) -> tuple[Matches, int]:
-    """`shared_cells`, and in how many cells of `left` an item stands that is further left too: one sort tells both.
+def repeats_and_shared(left: Tensor, others: Sequence[Tensor], largest: int) -> tuple[int, list[Matches]]:
+    """In how many cells of `left` an item stands that is further left too, and `shared_cells` with each of the others.
 
-    What is shared is found where nothing is repeated.
+    One sort tells all. What is shared is found where `left` repeats nothing.
 
-    >>> repeats_and_shared(torch.tensor([[5, 2, 5, 9, 9]]), torch.tensor([[7]]), largest=9)[1]
+    >>> repeats_and_shared(torch.tensor([[5, 2, 5, 9, 9]]), [torch.tensor([[7]])], largest=9)[0]
     1
+    >>> repeats_and_shared(torch.tensor([[5, 2]]), [torch.tensor([[2, 3]]), torch.tensor([[1, 2]])], largest=9)[1]
+    [(tensor([0]), tensor([1]), tensor([0])), (tensor([0]), tensor([1]), tensor([1]))]
     """
-    width, both = left.shape[1], left.shape[1] + right.shape[1]
-    bits = both.bit_length()
+    ends = list(accumulate(lists.shape[1] for lists in (left, *others)))
+    begins, size = [0, *ends], ends[-1]
+    bits = size.bit_length()
     mask = (1 << bits) - 1
     dtype = _wide_enough((largest + 1) << bits)
-    keys, repeats = [torch.zeros(0, dtype=torch.int64, device=left.device)], 0
-    for near in rows_near(left, both * dtype.itemsize):
-        cells = torch.empty((len(left[near]), both), dtype=dtype, device=left.device)
-        _pack(left[near], 0, bits, cells[:, :width])
-        _pack(right[near], width, bits, cells[:, width:])
+    repeats, found = 0, [[torch.zeros(0, dtype=torch.int64, device=left.device)] for _ in others]
+    for near in rows_near(left, size * dtype.itemsize):
+        cells = torch.empty((len(left[near]), size), dtype=dtype, device=left.device)
+        for lists, begin, end in zip((left, *others), begins, ends, strict=False):
+            _pack(lists[near], begin, bits, cells[:, begin:end])
         flat = numbers(_sorted_in_place(cells)).reshape(-1)
         at = nonzero((flat[1:] ^ flat[:-1]) <= mask)
-        first, second = flat[at], flat[at + 1]
-        row, column, match = at // max(both, 1), first & mask, (second & mask) - width
-        same = (column < width) & ((first >> bits) < largest) & (at + 1 < (row + 1) * both)
-        key = (((row + near.start) << 2 * bits) | (column << bits) | match)[same & (match >= 0)]
-        repeats += int((same & (match < 0)).sum())
-        # Rows are in order already, of which a stable sort makes use.
-        keys.append(_sorted_in_place(torch.as_tensor(key), "stable"))
-    found = torch.cat(keys)
-    return (found >> 2 * bits, (found >> bits) & mask, found & mask), repeats
+        here = (flat[at] >> bits < largest) & ((at + 1) % max(size, 1) != 0)
+        at = at if bool(here.all()) else at[here]
+        above, column = flat[at] & mask, flat[at + 1] & mask
+        # Of cells with one item, that of `left` comes first, then those of each other.
+        head = above if len(others) == 1 else flat[_first_of_run(at)] & mask
+        repeats += int((column < ends[0]).sum())
+        for keys, begin, end in zip(found, ends, ends[1:], strict=False):
+            same = nonzero((head < ends[0]) & (above < begin) & (begin <= column) & (column < end))
+            row = at[same] // size + near.start
+            key = ((row << bits | head[same]) << bits) | (column[same] - begin)
+            # Rows are in order already, of which a stable sort makes use.
+            keys.append(_sorted_in_place(torch.as_tensor(key), "stable"))
+    shared = map(torch.cat, found)
+    return repeats, [(keys >> 2 * bits, (keys >> bits) & mask, keys & mask) for keys in shared]
+
+
+def _first_of_run(at: Any) -> Any:
+    """Ascending numbers, those that follow upon one another replaced by the first of them.
+
+    >>> _first_of_run(np.array([3, 4, 5, 9])).tolist()
+    [3, 3, 3, 9]
+    """
+    apart = at[1:] != at[:-1] + 1
+    if isinstance(at, np.ndarray):
+        return np.maximum.accumulate(np.where(np.concatenate([[True], apart])[: len(at)], at, 0))
+    first = torch.nn.functional.pad(apart, (1, 0), value=True)[: len(at)]
+    return torch.where(first, at, 0).cummax(0).values if len(at) else at
 
 
 def numbers(cells: Tensor) -> Any:

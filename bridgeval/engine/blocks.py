@@ -113,7 +113,7 @@ class ShownColumn(Block[Tensor]):
         shown = blocks.batch.shown
         if not shown.has(self.name):
             raise NeedError(f"the shown pairs have no column {self.name!r}", hint=f"give {self.name}")
-        return shown.ranked_column(self.name, blocks[Ranked(self.ranking)])
+        return shown.ranked_column(self.name, blocks[Ranked(self.ranking)], self.ranking)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs, baseline_column
 from bridgeval.data.ranking import Ranking, repeats
-from bridgeval.data.sorting import nonzero, numbers
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
@@ -213,11 +212,12 @@ class SeenPlaces(Block[PlaceList]):
     repeated: Repeated = "once"
 
     def make(self, blocks: Blocks) -> PlaceList:
-        shown, once = blocks[Ranked(self.ranking)], self.repeated == "once"
-        seen = blocks[ShownColumn("seen", self.ranking)] & (blocks[FirstShown(self.ranking)] if once else shown.valid)
-        at = torch.as_tensor(nonzero(numbers(seen.reshape(-1))))
-        width = seen.shape[1]
-        return PlaceList(at // max(width, 1), at % max(width, 1) + 1, len(blocks), width)
+        ranked = blocks[Ranked(self.ranking)]
+        rows, places = blocks.batch.shown.marked_places("seen", ranked, self.ranking)
+        if self.repeated == "once" and ranked.repeated:
+            first = blocks[FirstShown(self.ranking)][rows, places]
+            rows, places = rows[first], places[first]
+        return PlaceList(rows, places + 1, len(blocks), ranked.items.shape[1])
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,11 @@ def test_what_was_seen_is_what_the_history_has(shown, history, texts, needs, bat
     items = [number(item) for item in slates.items.tolist()]
     for batch in batches(slates, torch.device("cpu"), batch_size):
         users = [number(user) for user in slates.users.slice(batch.start, batch.stop).tolist()]
-        ranked = batch.shown.ranked_by(Ranking(duplicates=duplicates), 6)
+        policy = Ranking(duplicates=duplicates)
+        ranked = batch.shown.ranked_by(policy, 6)
         for cells, column in (
             (batch.shown, batch.shown.column("seen")),
-            (ranked, batch.shown.ranked_column("seen", ranked)),
+            (ranked, batch.shown.ranked_column("seen", ranked, policy)),
         ):
             expected = [
                 [items[item] in had[user] for item, valid in zip(row, flags, strict=True) if valid]

@@ -57,7 +57,7 @@ def test_repeats_are_those_that_a_loop_finds(rectangles):
     expected = [[item != PAD and item in row[:at] for at, item in enumerate(row)] for row in items.tolist()]
     assert repeats(items, PAD).tolist() == expected
     assert count_repeats(sorted_rows(items), lengths) == sum(map(sum, expected))
-    assert repeats_and_shared(items, rectangles[0], PAD)[1] == sum(map(sum, expected))
+    assert repeats_and_shared(items, [rectangles[0]], PAD)[0] == sum(map(sum, expected))
 
 
 def test_rows_that_are_searched_a_few_at_a_time_are_all_searched(monkeypatch):
