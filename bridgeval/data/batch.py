@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, meetings, ranked
-from bridgeval.data.shown import Shown, places_of
+from bridgeval.data.shown import Shown, true_places
 from bridgeval.data.sorting import Matches, count_repeats, repeats_and_shared, sorted_rows, sorted_with_columns
 from bridgeval.data.standings import Standings, standings_in_lists
 from bridgeval.data.tensors import picked, tensor_of
@@ -132,13 +132,13 @@ class Rectangle:
         """`[n]` int64 each: row and place of every ranked item beside which a column of bools says so."""
         known = self._met_beside(name, ranked, policy)
         if known is None:
-            return places_of(self.ranked_column(name, ranked, policy) & ranked.valid)
+            return true_places(self.ranked_column(name, ranked, policy) & ranked.valid)
         return known[:2]
 
     def _met_beside(self, name: str, ranked: RankedLists, policy: Ranking) -> Matches | None:
         """Where the pairs of a column are, if they were looked for in this order."""
         met = self._met
-        if met is None or name not in met.beside or self.repeated or self.ranked_by(policy, None).index is not met.index:
+        if met is None or name not in met.beside or not self._was_met(policy):
             return None
         return within(met.beside[name], ranked.items.shape[1])
 
@@ -166,11 +166,14 @@ class Rectangle:
 
     def meetings(self, policy: Ranking, relevant: RelevantLists, depth: int | None) -> Matches:
         """`[n]` int64 each: row, place and column of `relevant` of every relevant item in the first `depth` places."""
-        shown, met = self.ranked_by(policy, None), self._met
-        sought = met is not None and self._sought is not None and relevant.items is self._sought.by_item[0]
-        if met is None or not sought or shown.index is not met.index or self.repeated:
-            return meetings(shown.first(depth), relevant)
-        return met.relevant if depth is None or depth >= self.width else within(met.relevant, depth)
+        met, sought = self._met, self._sought
+        if met is None or sought is None or relevant.items is not sought.by_item[0] or not self._was_met(policy):
+            return meetings(self.ranked_by(policy, depth), relevant)
+        return met.relevant if depth is None else within(met.relevant, depth)
+
+    def _was_met(self, policy: Ranking) -> bool:
+        """Whether what was found in one sort holds for the lists as this policy ranks them."""
+        return self._met is not None and self.ranked_by(policy, None).index is self._met.index and not self.repeated
 
     def predictions(self, policy: Ranking, relevant: RelevantLists) -> Matches:
         """`[n]` each: the row, the score and the column of `relevant` of every relevant item that was scored."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bridgeval.data.pairs import PairColumn
 from bridgeval.data.ranking import RankedLists, Ranking, RelevantLists, Ties, meetings, ranked_by_squashed
-from bridgeval.data.shown import places_of
+from bridgeval.data.shown import true_places
 from bridgeval.data.sorting import Matches
 from bridgeval.data.standings import Standings, counts_beside, rows_count
 
@@ -163,7 +163,7 @@ class Matrix:
 
     def marked_places(self, name: str, ranked: RankedLists, policy: Ranking) -> tuple[Tensor, Tensor]:
         """`[n]` int64 each: row and place of every ranked item beside which a column of bools says so."""
-        return places_of(self.ranked_column(name, ranked, policy) & ranked.valid)
+        return true_places(self.ranked_column(name, ranked, policy) & ranked.valid)
 
     def counts(self) -> dict[str, int]:
         """Rows, masked rows and rows that were seen; an item has one column, so none is repeated."""

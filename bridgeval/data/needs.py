@@ -54,7 +54,7 @@ class Needs:
         optional: what is read when it can be had: pair columns; `users listed` and `users judged`, users whom the
             recommendations or the relevance name with an empty list.
         lists: other lists of each user: `history lists`, what the user has in the history.
-        cutoff: the last place that a cutoff asks for, however deep other metrics read.
+        cutoffs: the cutoffs asked for, so that what is added up can be added up for all of them at once.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
@@ -67,7 +67,7 @@ class Needs:
     users: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
-    cutoff: int = 0
+    cutoffs: frozenset[int] = frozenset()
     baselines: frozenset[tuple[str, Ranking]] = frozenset()
 
     def __or__(self, other: Needs) -> Needs:
@@ -79,7 +79,7 @@ class Needs:
             self.users | other.users,
             self.optional | other.optional,
             self.lists | other.lists,
-            max(self.cutoff, other.cutoff),
+            self.cutoffs | other.cutoffs,
             self.baselines | other.baselines,
         )
 

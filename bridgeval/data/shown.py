@@ -117,10 +117,10 @@ class Shown(Protocol):
         ...
 
 
-def places_of(flags: Tensor) -> tuple[Tensor, Tensor]:
+def true_places(flags: Tensor) -> tuple[Tensor, Tensor]:
     """`[n]` int64 each: row and column of every cell that holds, of `[B, D]`.
 
-    >>> places_of(torch.tensor([[False, True], [True, False]]))
+    >>> true_places(torch.tensor([[False, True], [True, False]]))
     (tensor([0, 1]), tensor([1, 0]))
     """
     at = torch.as_tensor(nonzero(numbers(flags.reshape(-1))))

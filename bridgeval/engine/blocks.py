@@ -7,6 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -44,14 +45,16 @@ class Blocks:
         batch: the users at hand.
         lookup: the context, by item and by user.
         depth: how deep ranked lists are read; None for all.
-        cutoff: the largest cutoff asked for; 0 where it is not known.
+        cutoffs: the cutoffs asked for, ascending; the width of the lists where none is known.
     """
 
-    def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, cutoff: int = 0) -> None:
+    def __init__(
+        self, batch: Batch, lookup: Lookup, depth: int | None = None, cutoffs: Collection[int] = frozenset()
+    ) -> None:
         self.batch = batch
         self.lookup = lookup
         self.depth = depth
-        self.cutoff = cutoff or batch.shown.width
+        self.cutoffs = tuple(sorted(cutoffs)) or (batch.shown.width,)
         self._made: dict[Block[Any], Any] = {}
         # The tensor is kept beside its index, so that its id stays its own.
         self._rows: dict[int, tuple[Tensor, Any]] = {}
@@ -68,6 +71,11 @@ class Blocks:
     @property
     def device(self) -> torch.device:
         return self.batch.device
+
+    @property
+    def cutoff(self) -> int:
+        """The largest cutoff asked for."""
+        return self.cutoffs[-1]
 
     def rows_of(self, counted: Tensor) -> Any:
         """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""

@@ -13,6 +13,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.data.sorting import order_of_small
 from bridgeval.data.tensors import picked
 from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
+from bridgeval.engine.running import Running
 
 Repeated = Literal["once", "each"]
 
@@ -59,11 +60,6 @@ class HitList(PlaceList):
 
     column_of: Tensor = field(kw_only=True)
 
-    def between(self, start: int, stop: int) -> Tensor:
-        """Which hits are in the places behind the first `start`, up to the first `stop`: int64."""
-        ends = self._by_place.ends
-        return self._by_place.order[ends[min(start, self.depth)] : ends[min(stop, self.depth)]]
-
     @cached_property
     def first(self) -> Tensor:
         """`[B]` int64: the place of each user's first hit; one past the depth where there is none."""
@@ -87,13 +83,24 @@ class HitList(PlaceList):
         return picked(cells, self.rows, self.column_of)
 
     def by_place(self, values: Tensor) -> Tensor:
-        """`[n]`: values of each hit in the order of their places; for `up_to`."""
+        """`[n]`: values of each hit in the order of their places."""
         return values.index_select(0, self._by_place.order)
 
-    def up_to(self, k: int, by_place: Tensor) -> Tensor:
-        """`[B]` float64: what the values of the hits in the first k places come to."""
-        end = self._by_place.ends[min(k, self.depth)]
-        return torch.bincount(self._by_place.rows[:end], by_place[:end], minlength=self.size).double()
+    def places(self, start: int, stop: int) -> slice:
+        """Which of them, by place, are in the places behind the first `start`, up to the first `stop`."""
+        ends = self._by_place.ends
+        return slice(ends[min(start, self.depth)], ends[min(stop, self.depth)])
+
+    def running(self, values: Tensor) -> Running[Tensor]:
+        """`[B]` float64: values `[n]` of the hits in the first k places, added up."""
+        rows, by_place, places = self._by_place.rows, self.by_place(values), self.places
+        size = self.size
+
+        def between(start: int, stop: int) -> Tensor:
+            chosen = places(start, stop)
+            return by_place.new_zeros(size).scatter_add_(0, rows[chosen], by_place[chosen])
+
+        return Running(between)
 
 
 @dataclass(frozen=True)

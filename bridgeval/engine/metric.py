@@ -190,7 +190,7 @@ class TotalMetric(PolicyMetric):
         check_cutoff(self.name, self.k)
 
     def needs(self) -> Needs:
-        return replace(super().needs(), depth=self.k, cutoff=self.k)
+        return replace(super().needs(), depth=self.k, cutoffs=frozenset({self.k}))
 
     def start(self) -> State:
         return Tally()
@@ -256,7 +256,7 @@ class TopKMetric(UserMetric):
         check_cutoff(self.name, self.k)
 
     def needs(self) -> Needs:
-        return replace(super().needs(), depth=self.k, cutoff=self.k)
+        return replace(super().needs(), depth=self.k, cutoffs=frozenset({self.k}))
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount, at_cutoff
 from bridgeval.engine.hits import HitCount, HitPlaces, Repeated
 from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.engine.running import Running
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.gains import (
+    CumulatedGain,
     Discount,
-    DiscountedGains,
     Gain,
     GainInEffect,
-    GradedHits,
     IdealGains,
     discounts,
     ideals,
@@ -146,8 +146,7 @@ class MAP(TopKMetric):
     divide_by: Literal["reachable", "relevant", "k", "hits", "listed"] = field(default="reachable", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        total = hits.up_to(self.k, blocks[PrecisionSums(self.ranking, self.relevance)])
+        total = blocks[PrecisionSums(self.ranking, self.relevance)].up_to(self.k)
         if self.divide_by == "k":
             return total / self.k
         if self.divide_by == "hits":
@@ -211,9 +210,8 @@ class nDCG(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         gain = blocks[GainInEffect(self.gain, self.relevance)]
-        hits = blocks[GradedHits(gain, self.ranking, self.relevance)].hits
-        gains = blocks[DiscountedGains(gain, self.discount, self.ranking, self.relevance)]
-        return hits.up_to(self.k, gains) / self._ideal(blocks, gain)
+        gains = blocks[CumulatedGain(gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+        return gains / self._ideal(blocks, gain)
 
     def _ideal(self, blocks: Blocks, gain: Gain) -> Tensor | float:
         if self.ideal == "k":
@@ -309,12 +307,12 @@ class DistinctRelevantCount(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class PrecisionSums(Block[Tensor]):
-    """Precision at each hit, by place: `[n]` float64."""
+class PrecisionSums(Block[Running[Tensor]]):
+    """Precision at each hit, added up over the first k places: `[B]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.by_place(hits.ordinal.double() / hits.place_of)
+        return hits.running(hits.ordinal.double() / hits.place_of)

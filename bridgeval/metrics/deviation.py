@@ -24,7 +24,7 @@ from bridgeval.metrics.gains import Gain
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
 from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores, ScoreSums
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import cell_counts, listed_by, mean_gap, population, sums_by_code, who
+from bridgeval.metrics.totals import cell_counts, mean_gap, population, sums_by_code, who
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class ItemMADRating(ItemDeviation):
 
     def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
         if self.count == "shown":
-            return blocks[CellScores(listed_by(blocks, self))].up_to(self.k), cell_counts(blocks, self)
+            return blocks[CellScores(self.ranking, who(blocks, self))].up_to(self.k), cell_counts(blocks, self)
         scores, counts = blocks[HitScores(self.ranking, self.relevance, who(blocks, self))]
         return scores.up_to(self.k), counts.up_to(self.k)
 

@@ -26,8 +26,9 @@ from bridgeval.engine.blocks import (
 )
 from bridgeval.engine.hits import PlaceList, Repeated
 from bridgeval.engine.metric import TopKMetric
+from bridgeval.engine.running import Running
 from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.totals import Running, over_places, sums_by_user
+from bridgeval.metrics.totals import over_places, sums_by_user
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
+from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.labels import LabelBits, label_count
@@ -134,21 +135,20 @@ class SRecall(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        found = hits.up_to(self.k, blocks[NewTopics(self.ranking, self.relevance)])
+        found = blocks[NewTopics(self.ranking, self.relevance)].up_to(self.k)
         there = blocks[RelevantTopics(self.relevance)]
         none = 0.0 if self.undefined == "zero" else torch.nan
         return torch.where(there > 0, found / there, none)
 
 
 @dataclass(frozen=True)
-class NewTopics(Block[Tensor]):
-    """How many features of each hit no hit above it has, by place: `[n]` float64."""
+class NewTopics(Block[Running[Tensor]]):
+    """How many features the hits in the first k places have between them: `[B]` float64."""
 
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         items = blocks[HitItems(self.ranking, self.relevance)]
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         most = int(hits.ordinal.max()) if len(hits.rows) else 0
@@ -160,7 +160,7 @@ class NewTopics(Block[Tensor]):
                 here |= above
             touched.append(cells.index_select(0, where))
         found = label_count(touched)
-        return hits.by_place(torch.where(hits.ordinal == 1, found, found.diff(prepend=found[:1])).double())
+        return hits.running(torch.where(hits.ordinal == 1, found, found.diff(prepend=found[:1])).double())
 
 
 @dataclass(frozen=True)

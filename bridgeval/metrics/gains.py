@@ -13,6 +13,7 @@ from bridgeval.data.ranking import Ranking, Relevance, RelevantLists
 from bridgeval.data.sorting import sorted_rows
 from bridgeval.engine.blocks import Block, Blocks, Relevant
 from bridgeval.engine.hits import HitList, HitPlaces
+from bridgeval.engine.running import Running
 from bridgeval.errors import BadValueError
 
 Gain = Literal["binary", "linear", "exponential", "shifted"]
@@ -97,11 +98,6 @@ class Graded:
         """`[n]` codes."""
         return self.hits.of_relevant(self.relevant.items)
 
-    @cached_property
-    def items_by_place(self) -> Tensor:
-        """`[n]` codes in the order of their places."""
-        return self.hits.by_place(self.items)
-
 
 @dataclass(frozen=True)
 class GradedHits(Block[Graded]):
@@ -125,7 +121,7 @@ class GradedHits(Block[Graded]):
 
 @dataclass(frozen=True)
 class DiscountedGains(Block[Tensor]):
-    """What each hit adds to DCG, by place: `[n]` float64."""
+    """What each hit adds to DCG: `[n]` float64."""
 
     gain: Gain
     discount: Discount
@@ -135,7 +131,21 @@ class DiscountedGains(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         weights = discounts(self.discount, blocks.batch.shown.width, blocks.device)
-        return graded.hits.by_place(graded.gains * weights.index_select(0, graded.hits.place_of - 1))
+        return graded.gains * weights.index_select(0, graded.hits.place_of - 1)
+
+
+@dataclass(frozen=True)
+class CumulatedGain(Block[Running[Tensor]]):
+    """DCG of the first k places: `[B]` float64."""
+
+    gain: Gain
+    discount: Discount
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Running[Tensor]:
+        hits = blocks[GradedHits(self.gain, self.ranking, self.relevance)].hits
+        return hits.running(blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)])
 
 
 @dataclass(frozen=True)

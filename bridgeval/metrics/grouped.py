@@ -13,6 +13,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, UserGroups, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TotalMetric
+from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats
 from bridgeval.metrics.totals import (
     CellCounts,
@@ -21,7 +22,6 @@ from bridgeval.metrics.totals import (
     ItemTally,
     ListedItems,
     RelevantItems,
-    Running,
     cell_counts,
     counted_items,
     listed_by,
@@ -101,8 +101,8 @@ class HitGroups(Block[Running[Floats]]):
     def make(self, blocks: Blocks) -> Running[Floats]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
-        cells = grouped(blocks, blocks[self.groups], items)
-        return Running(lambda start, stop: cells.counts(hits.between(start, stop)))
+        cells = grouped(blocks, blocks[self.groups], hits.by_place(items))
+        return Running(lambda start, stop: cells.counts(hits.places(start, stop)))
 
 
 @dataclass(frozen=True)

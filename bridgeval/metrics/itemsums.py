@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.tensors import picked
+from bridgeval.data.tensors import picked, row_sums
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, ShownColumn, ShownCount
 from bridgeval.engine.hits import HitList, HitPlaces
+from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats
 from bridgeval.metrics.gains import Gain, GainInEffect, GradedHits, discounts
-from bridgeval.metrics.totals import HitItems, ListedItems, Running, counted_items, sums_by_code
+from bridgeval.metrics.totals import HitItems, counted_items, sums_by_code
 
 
 @dataclass(frozen=True)
@@ -38,39 +41,50 @@ class GainSums(Block[Running[Floats]]):
 
 
 @dataclass(frozen=True)
-class ListedScores(Block[Tensor]):
-    """The scores in the first C places, place by place: `[C, B]` float64, 0 where there is no item."""
-
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Tensor:
-        scores = blocks[ShownColumn("score", self.ranking)][:, : blocks.cutoff].double().t().contiguous()
-        if bool((blocks[ShownCount(self.ranking)] >= len(scores)).all()):
-            return scores
-        return scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff].t(), 0)
-
-
-@dataclass(frozen=True)
 class ScoreSums(Block[Running[Tensor]]):
     """The scores of the first k places of each list, added up: `[B]` float64."""
 
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Running[Tensor]:
-        scores = blocks[ListedScores(self.ranking)]
-        return Running(lambda start, stop: scores[start:stop].sum(0))
+        scores = listed_scores(blocks, self.ranking)
+        if bool((blocks[ShownCount(self.ranking)] < scores.shape[1]).any()):
+            scores = scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
+        return Running(lambda start, stop: row_sums(scores[:, start:stop]))
 
 
 @dataclass(frozen=True)
 class CellScores(Block[Running[Floats]]):
     """The scores that each item is shown with in the first k places, added up: `[V]` float64."""
 
-    listed: ListedItems
+    ranking: Ranking
+    counted: Counted | None
 
     def make(self, blocks: Blocks) -> Running[Floats]:
-        items, pad = blocks[self.listed], blocks.batch.shown.pad
-        scores = blocks[ListedScores(self.listed.ranking)]
-        return Running(lambda start, stop: sums_by_code(items[start:stop], pad, scores[start:stop]))
+        pad, scores = blocks.batch.shown.pad, listed_scores(blocks, self.ranking)
+        items = counted_items(blocks, self.counted, blocks[Ranked(self.ranking)].items[:, : blocks.cutoff])
+        sums = sums_by_code(*_by_cutoff(items, pad + 1, blocks.cutoffs), scores).reshape(-1, pad + 1)[:, :pad]
+        return Running(
+            lambda start, stop: sums_by_code(items[:, start:stop], pad, scores[:, start:stop]),
+            known=dict(zip(blocks.cutoffs, np.cumsum(sums, axis=0), strict=True)),
+        )
+
+
+def listed_scores(blocks: Blocks, ranking: Ranking) -> Tensor:
+    """`[B, C]` float64: the scores in the first C places; anything where there is no item."""
+    return blocks[ShownColumn("score", ranking)][:, : blocks.cutoff].double()
+
+
+def _by_cutoff(items: Tensor, count: int, cutoffs: Sequence[int]) -> tuple[Tensor, int]:
+    """Items `[B, C]` below `count`, each with its own code for every cutoff it is first within; and how many codes.
+
+    >>> _by_cutoff(torch.tensor([[0, 1, 2]], dtype=torch.int32), 3, (1, 3))
+    (tensor([[0, 4, 5]], dtype=torch.int32), 6)
+    """
+    codes = count * len(cutoffs)
+    kind = torch.int32 if codes <= torch.iinfo(torch.int32).max else torch.int64
+    part = np.searchsorted(cutoffs, np.arange(1, items.shape[1] + 1))
+    return items + torch.from_numpy(part * count).to(items.device, kind), codes
 
 
 @dataclass(frozen=True)
@@ -93,8 +107,10 @@ def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> R
     # The blocks keep this function, so it must not keep them: a cycle holds a whole batch until it is collected.
     pad = blocks.batch.shown.pad
 
+    items, numbers, places = hits.by_place(items), hits.by_place(numbers), hits.places
+
     def between(start: int, stop: int) -> Floats:
-        chosen = hits.between(start, stop)
+        chosen = places(start, stop)
         return sums_by_code(items[chosen], pad, numbers[chosen])
 
     return Running(between)

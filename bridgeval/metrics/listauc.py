@@ -16,6 +16,7 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, ShownWithin
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric
+from bridgeval.engine.running import Running
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,9 @@ class RocAuc(TopKMetric):
     one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = blocks[HitPlaces(self.ranking, self.relevance)]
-        hits = found.count(self.k)
+        hits = blocks[HitPlaces(self.ranking, self.relevance)].count(self.k)
         misses = blocks[ShownWithin(self.k, self.ranking)] - hits
-        value = 1 - found.up_to(self.k, blocks[Inversions(self.ranking, self.relevance)]) / (hits * misses)
+        value = 1 - blocks[Inversions(self.ranking, self.relevance)].up_to(self.k) / (hits * misses)
         if self.one_sided == "bounds":
             value = torch.where(misses == 0, 1.0, value)
             value = torch.where(hits == 0, 0.0, value)
@@ -49,12 +49,12 @@ class RocAuc(TopKMetric):
 
 
 @dataclass(frozen=True)
-class Inversions(Block[Tensor]):
-    """The misses above each hit, by place: `[n]` float64."""
+class Inversions(Block[Running[Tensor]]):
+    """The misses above each hit in the first k places, added up: `[B]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.by_place((hits.place_of - hits.ordinal).double())
+        return hits.running((hits.place_of - hits.ordinal).double())

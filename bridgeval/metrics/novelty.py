@@ -16,9 +16,10 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Ranked, by_item
 from bridgeval.engine.metric import TopKMetric
+from bridgeval.engine.running import Running
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.gains import DiscountedGains, Gain, GradedHits, discounts
-from bridgeval.metrics.totals import ListedItems, Running
+from bridgeval.metrics.totals import ListedItems
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]
@@ -55,18 +56,18 @@ class ItemNovelty(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class HitNovelty(Block[Tensor]):
-    """Weighted, discounted novelty of each hit, by place: `[n]` float64."""
+class HitNovelty(Block[Running[Tensor]]):
+    """Weighted, discounted novelty of the hits in the first k places: `[B]` float64."""
 
     novelty: ItemNovelty
     gain: Gain
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Running[Tensor]:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         gains = blocks[DiscountedGains(self.gain, "log2", self.ranking, self.relevance)]
-        return gains * by_item(blocks[self.novelty], graded.items_by_place)
+        return graded.hits.running(gains * by_item(blocks[self.novelty], graded.items))
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,7 @@ def novelty_of(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) -> Tenso
     if metric.gain == "none":
         total = blocks[ListNovelty(novelty, metric.ranking)].up_to(metric.k)
     else:
-        policies = (metric.gain, metric.ranking, metric.relevance)
-        total = blocks[GradedHits(*policies)].hits.up_to(metric.k, blocks[HitNovelty(novelty, *policies)])
+        total = blocks[HitNovelty(novelty, metric.gain, metric.ranking, metric.relevance)].up_to(metric.k)
     return total / discounts("log2", metric.k, blocks.device).sum()
 
 

@@ -17,8 +17,9 @@ from torch import Tensor
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks
+from bridgeval.engine.running import Running
 from bridgeval.metrics.grouped import Codes
-from bridgeval.metrics.totals import Running, sums_by_user
+from bridgeval.metrics.totals import sums_by_user
 
 HEAD, TAIL = 1, 2
 Unknown = Literal["tail", "neither"]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import add
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,37 +19,10 @@ from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
+from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats, ItemSums
 
 Among = Literal["shown", "catalogue"]
-Numbers = TypeVar("Numbers", Floats, Tensor)
-
-
-class Running(Generic[Numbers]):
-    """Sums over the first k places: of all lists, or of each. A place is looked at once, however many cutoffs ask.
-
-    Args:
-        between: the sums over the places from the first number, counted from 0, to before the second.
-        joined: two of them as one, where they are not sums.
-
-    >>> Running(lambda start, stop: np.arange(start, stop).sum(keepdims=True)).up_to(4)  # 0 + 1 + 2 + 3
-    array([6])
-    """
-
-    def __init__(
-        self, between: Callable[[int, int], Numbers], joined: Callable[[Numbers, Numbers], Numbers] = add
-    ) -> None:
-        self._between: Callable[[int, int], Numbers] = between
-        self._joined: Callable[[Numbers, Numbers], Numbers] = joined
-        self._known: dict[int, Numbers] = {}
-
-    def up_to(self, k: int) -> Numbers:
-        if k not in self._known:
-            before = max((known for known in self._known if known < k), default=0)
-            sums = self._between(before, k)
-            self._known[k] = self._joined(sums, self._known[before]) if before else sums
-        return self._known[k]
-
 
 def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
     """The block of who counts; None where everyone does, so that metrics of different populations share blocks."""
