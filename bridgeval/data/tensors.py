@@ -32,6 +32,11 @@ def tensor_of(array: npt.NDArray[Any]) -> Tensor:
     return torch.from_numpy(array if array.flags.writeable else np.asarray(_Shared(array)))
 
 
+def array_of(tensor: Tensor) -> npt.NDArray[Any]:
+    """An array that shares the memory of a tensor on the CPU. Every call of torch's lets other threads in."""
+    return tensor.numpy() if tensor.is_cpu else tensor.cpu().numpy()
+
+
 def looked_up(table: npt.NDArray[Any], positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`table[positions]`, in half of numpy's time."""
     found = np.empty(len(positions), dtype=table.dtype)
@@ -63,6 +68,18 @@ def row_sums(cells: Tensor) -> Tensor:
     tensor([3., 7.])
     """
     return torch.from_numpy(np.einsum("ij->i", cells.numpy())) if cells.device.type == "cpu" else cells.sum(1)
+
+
+def where(flags: Any, chosen: Tensor | float, others: Tensor | float) -> Tensor:
+    """`torch.where`, of flags in numpy or torch. On the CPU numpy chooses in half of torch's time.
+
+    >>> where(np.array([True, False]), 0.0, torch.tensor([1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    if isinstance(flags, Tensor) and not flags.is_cpu:
+        return torch.where(flags, chosen, others)
+    arrays = (array_of(one) if isinstance(one, Tensor) else one for one in (flags, chosen, others))
+    return torch.from_numpy(np.where(*arrays))
 
 
 def picked(cells: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

@@ -13,10 +13,12 @@ from functools import cache, cached_property, singledispatch
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
+from bridgeval.data.tensors import array_of
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
 from bridgeval.engine.state import Moments, State, Tally
@@ -228,7 +230,7 @@ class UserMetric(PolicyMetric):
 
     def update(self, blocks: Blocks) -> State:
         counted = blocks.rows_of(self.counted(blocks))
-        values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
+        values = array_of(blocks[UserValues(self._unsummarised())])[counted]
         if self.over in summary.OF_MOMENTS:
             return Moments.of(values)
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
@@ -266,7 +268,8 @@ class UserValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        return self.metric.values(blocks).double()
+        values = self.metric.values(blocks)
+        return values if values.dtype == torch.float64 else values.double()
 
 
 def check_cutoff(name: str, k: object) -> None:

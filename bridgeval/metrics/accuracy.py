@@ -14,6 +14,8 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.sorting import numbers
+from bridgeval.data.tensors import where
 from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount, at_cutoff
 from bridgeval.engine.hits import HitCount, HitPlaces, Repeated
 from bridgeval.engine.metric import TopKMetric, UserMetric
@@ -122,7 +124,8 @@ class MRR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.first_reciprocal.masked_fill(hits.first > min(self.k, hits.depth), 0)
+        found = numbers(hits.first) <= min(self.k, hits.depth)
+        return torch.as_tensor(numbers(hits.first_reciprocal) * found)
 
 
 @dataclass(frozen=True)
@@ -290,7 +293,7 @@ class F1(TopKMetric):
         x, y = (blocks[PartValues(part)] for part in self.parts)
         weight = self.beta**2
         below = weight * x + y
-        values = torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+        values = where(numbers(below) == 0, 0.0, (1 + weight) * x * y / below)
         return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 

@@ -147,13 +147,11 @@ class UserDeviation(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         values, groups, labels = self.user_values(blocks), blocks[UserGroups()], blocks.context.users["groups"].labels
-        has_value = self.counted(blocks) & ~values.isnan()
-        if bool(has_value.all()):
-            count = blocks[UserGroupSizes()]
-        else:
+        total, count = sums_by_code(groups, len(labels) + 1, values), blocks[UserGroupSizes()]
+        if np.isnan(total).any() or not blocks.everyone(self.counted(blocks)):
+            has_value = self.counted(blocks) & ~values.isnan()
             values, groups = values[has_value], groups[has_value]
-            count = sums_by_code(groups, len(labels) + 1)
-        total = sums_by_code(groups, len(labels) + 1, values)
+            total, count = sums_by_code(groups, len(labels) + 1, values), sums_by_code(groups, len(labels) + 1)
         return Tally(Sums({"users": len(values), "found": total, "there": count}), facts={"labels": labels})
 
     def compute(self, state: Any) -> Result:

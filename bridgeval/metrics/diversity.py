@@ -13,6 +13,8 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.sorting import numbers
+from bridgeval.data.tensors import where
 from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TopKMetric, TotalMetric
@@ -55,26 +57,32 @@ class Gini(TotalMetric):
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
     def compute(self, state: Any) -> Result:
-        counts = _in_order(state.items.values[state.items.values > 0])
-        items = state.facts.get("items", 0)
-        total = counts.sum() if self.total == "counted" else state.sums["cells"]
+        shown, items = state.items.values, state.facts.get("items", 0)
+        total = shown.sum() if self.total == "counted" else state.sums["cells"]
         value = float("nan")
         if items > 1 and total:
-            places = np.arange(items - len(counts) + 1, items + 1)
-            value = float(((2 * places - items - 1) * counts).sum() / total / (items - 1))
+            counts, how_many = _counted(shown)
+            # Equal counts have places that follow upon one another; items that were never shown come before all.
+            last = items - np.count_nonzero(shown) + np.cumsum(how_many)
+            weights = how_many * (2 * last - how_many - items)
+            value = float((weights * counts).sum() / total / (items - 1))
         return Result(value, users=state.sums["users"])
 
 
-def _in_order(counts: Floats) -> Floats:
-    """Whole numbers ascending. Where they are not large beside how many they are, counting them is the quickest way.
+def _counted(counts: Floats) -> tuple[Floats, Floats]:
+    """The whole numbers above 0 among some, ascending, and how often each occurs.
 
-    >>> _in_order(np.array([3.0, 1.0, 3.0])), _in_order(np.array([900.0, 1.0]))
-    (array([1., 3., 3.]), array([  1., 900.]))
+    Where they are not large beside how many they are, counting them is the quickest way.
+
+    >>> _counted(np.array([3.0, 1.0, 3.0, 0.0])), _counted(np.array([900.0, 1.0]))
+    ((array([1., 2., 3.]), array([1., 0., 2.])), (array([  1., 900.]), array([1., 1.])))
     """
     largest = int(counts.max(initial=0))
     if largest > 4 * len(counts):
-        return np.sort(counts)
-    return np.repeat(np.arange(largest + 1, dtype=np.float64), np.bincount(counts.astype(np.int64), minlength=1))
+        different, how_many = np.unique(counts[counts > 0], return_counts=True)
+        return different, how_many.astype(np.float64)
+    how_often = np.bincount(counts.astype(np.int64), minlength=1)
+    return np.arange(1, largest + 1, dtype=np.float64), how_often[1:].astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ class SRecall(TopKMetric):
         found = blocks[NewTopics(self.ranking, self.relevance)].up_to(self.k)
         there = blocks[RelevantTopics(self.relevance)]
         none = 0.0 if self.undefined == "zero" else torch.nan
-        return torch.where(there > 0, found / there, none)
+        return where(numbers(there) > 0, found / there, none)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,16 @@ class Codes:
 
     def sums(self, of_items: Floats) -> Floats:
         """`[count]`: numbers of items, `[V]`, added up by group."""
-        return sums_by_code(self.codes[:-1], self.count, torch.from_numpy(of_items).to(self.codes.device))
+        return self.sums_by_row(of_items[None])[0]
+
+    def sums_by_row(self, of_items: Floats) -> Floats:
+        """`[rows, count]`: the same for rows of numbers, `[rows, V]`."""
+        rows, size = len(of_items), self.count + 1
+        codes = self.codes[:-1]
+        if rows > 1:
+            codes = codes + torch.arange(0, rows * size, size, device=codes.device)[:, None]
+        numbers = torch.from_numpy(np.ascontiguousarray(of_items)).to(codes.device)
+        return sums_by_code(codes, rows * size, numbers).reshape(rows, size)[:, : self.count]
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,20 @@ class CellGroups(Block[Running[Floats]]):
         users = blocks[UserGroups()] if self.by_user else None
         cells = grouped(blocks, blocks[self.groups], blocks[self.listed], users)
         return Running(lambda start, stop: cells.counts(slice(start, stop)))
+
+
+@dataclass(frozen=True)
+class ShownPairs(Block[Floats]):
+    """How many of the first k places of each user group's lists hold an item of each group: `[user groups, groups]`."""
+
+    groups: Block[Codes]
+    listed: ListedItems
+    k: int
+
+    def make(self, blocks: Blocks) -> Floats:
+        if tells_user_groups(blocks, self.listed):
+            return blocks[self.groups].sums_by_row(blocks[CellCounts(self.listed)].up_to(self.k))
+        return blocks[CellGroups(self.groups, self.listed, by_user=True)].up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -145,10 +168,7 @@ def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> F
 
 def shown_pairs(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
     """`[user groups, item groups]`: how many of the first k places of each group's lists hold an item of each group."""
-    listed = listed_by(blocks, metric)
-    if tells_user_groups(blocks, listed):
-        return np.stack([blocks[groups].sums(counts) for counts in blocks[CellCounts(listed)].up_to(metric.k)])
-    return blocks[CellGroups(groups, listed, by_user=True)].up_to(metric.k)
+    return blocks[ShownPairs(groups, listed_by(blocks, metric), metric.k)]
 
 
 def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:

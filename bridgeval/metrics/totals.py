@@ -16,6 +16,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.tensors import array_of
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
@@ -23,6 +24,7 @@ from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats, ItemSums
 
 Among = Literal["shown", "catalogue"]
+
 
 def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
     """The block of who counts; None where everyone does, so that metrics of different populations share blocks."""
@@ -182,7 +184,7 @@ def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Fl
     """`[count]` float64: how often each code occurs, or what its weights come to; `count` itself is left out."""
     weights = None if weights is None else weights.reshape(-1)
     sums = torch.bincount(codes.reshape(-1), weights, minlength=count + 1)
-    return sums[:count].double().cpu().numpy()
+    return array_of(sums)[:count].astype(np.float64, copy=False)
 
 
 def among_needs(among: Among) -> Needs:
@@ -194,7 +196,7 @@ def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> 
     """How many places hold each item of the vocabulary; 0 for what the catalogue lacks, if only that counts."""
     counts = cell_counts(blocks, metric)
     if among == "catalogue":
-        counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
+        counts = counts * array_of(blocks.lookup.in_catalogue)[:-1]
     return ItemSums(blocks.batch.slates.items, counts)
 
 
@@ -227,5 +229,6 @@ def mean_gap(means: Floats) -> float | None:
 
 def ratio(above: Any, below: Any) -> Floats:
     """Above / below, NaN where below is 0."""
-    above, below = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below == 0, np.nan, above / below)
