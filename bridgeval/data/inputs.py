@@ -137,7 +137,10 @@ class Inputs:
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
         beside = self.pair_columns(slates.users, slates.items, needs, baselines)
-        history = None if had is None else had.lists(slates.users, slates.items)
+        history = None
+        if had is not None:
+            seen = beside.get("seen")
+            history = had.lists(slates.users, slates.items) if seen is None else Lists(seen.offsets, seen.items)
         shown = replace(slates.shown, beside=beside)
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns, history)
 

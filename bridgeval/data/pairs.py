@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,7 @@ def each_pair_once(
     beside = moved.get("", np.zeros(len(items), dtype=np.int8))
     lengths = np.diff(offsets)
     if values is None and len(items) and lengths.min() == lengths.max():
-        items = np.sort(items.reshape(len(lengths), -1), axis=1).reshape(-1)
+        items = _rows_by_item(items.reshape(len(lengths), -1)).reshape(-1)
     else:
         cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
         cuts[-1] = len(lengths)
@@ -168,6 +169,19 @@ def each_pair_once(
         items, beside = np.delete(items, again), np.delete(beside, again)
         offsets = offsets - np.searchsorted(again, offsets)
     return offsets, items, None if values is None else beside
+
+
+def _rows_by_item(items: Codes) -> Codes:
+    """`[U, W]`: each row ascending; some of them beside others."""
+    ordered = np.empty(items.shape, dtype=items.dtype)
+
+    def put_in_order(rows: slice) -> None:
+        ordered[rows] = items[rows]
+        ordered[rows].sort(axis=1)
+
+    cuts = np.linspace(0, len(items), PIECES + 1).astype(np.int64).tolist()
+    side_by_side([partial(put_in_order, slice(*users)) for users in pairwise(cuts)], items.size)
+    return ordered
 
 
 def _by_item(

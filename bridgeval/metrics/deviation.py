@@ -60,7 +60,7 @@ class ItemDeviation(TotalMetric):
         if state.items.ids is None:
             return compared(state, mean_gap, self.undefined, self.unassigned)
         table, (total, count) = state.facts["groups"], state.items.values.T
-        means = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
+        means = total / np.maximum(count, 1)
         groups, size = table.aligned(state.items.ids), len(table.labels) + 1
         sums = {
             "users": state.sums["users"],

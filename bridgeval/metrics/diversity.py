@@ -57,32 +57,26 @@ class Gini(TotalMetric):
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
     def compute(self, state: Any) -> Result:
-        shown, items = state.items.values, state.facts.get("items", 0)
-        total = shown.sum() if self.total == "counted" else state.sums["cells"]
+        counts = _in_order(state.items.values[state.items.values > 0])
+        items = state.facts.get("items", 0)
+        total = counts.sum() if self.total == "counted" else state.sums["cells"]
         value = float("nan")
         if items > 1 and total:
-            counts, how_many = _counted(shown)
-            # Equal counts have places that follow upon one another; items that were never shown come before all.
-            last = items - np.count_nonzero(shown) + np.cumsum(how_many)
-            weights = how_many * (2 * last - how_many - items)
-            value = float((weights * counts).sum() / total / (items - 1))
+            places = np.arange(items - len(counts) + 1, items + 1)
+            value = float(((2 * places - items - 1) * counts).sum() / total / (items - 1))
         return Result(value, users=state.sums["users"])
 
 
-def _counted(counts: Floats) -> tuple[Floats, Floats]:
-    """The whole numbers above 0 among some, ascending, and how often each occurs.
+def _in_order(counts: Floats) -> Floats:
+    """Whole numbers ascending. Where they are not large beside how many they are, counting them is the quickest way.
 
-    Where they are not large beside how many they are, counting them is the quickest way.
-
-    >>> _counted(np.array([3.0, 1.0, 3.0, 0.0])), _counted(np.array([900.0, 1.0]))
-    ((array([1., 2., 3.]), array([1., 0., 2.])), (array([  1., 900.]), array([1., 1.])))
+    >>> _in_order(np.array([3.0, 1.0, 3.0])), _in_order(np.array([900.0, 1.0]))
+    (array([1., 3., 3.]), array([  1., 900.]))
     """
     largest = int(counts.max(initial=0))
     if largest > 4 * len(counts):
-        different, how_many = np.unique(counts[counts > 0], return_counts=True)
-        return different, how_many.astype(np.float64)
-    how_often = np.bincount(counts.astype(np.int64), minlength=1)
-    return np.arange(1, largest + 1, dtype=np.float64), how_often[1:].astype(np.float64)
+        return np.sort(counts)
+    return np.repeat(np.arange(largest + 1, dtype=np.float64), np.bincount(counts.astype(np.int64), minlength=1))
 
 
 @dataclass(frozen=True)
