@@ -109,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     warnings.showwarning = _show_warning
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _raise_again
     try:
         code = program.main(given, prog_name="bridgeval", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:
@@ -122,6 +123,16 @@ def _interrupt(number: int, frame: Any) -> None:
     """Notes the signal, for a library that is interrupted while it is imported may say so in an error of its own."""
     INTERRUPTS.append(number)
     signal.default_int_handler(number, frame)
+
+
+def _raise_again(lost: Any) -> None:
+    """An interruption where Python cannot raise one, such as a callback of its own, comes again a moment later."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    again = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
+    again.daemon = True
+    again.start()
 
 
 def _explain(error: BaseException) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,13 +62,18 @@ def count_true(flags: Tensor) -> Tensor:
     return torch.from_numpy(counts.astype(np.int64))
 
 
-def row_sums(cells: Tensor) -> Tensor:
-    """`[B]`: the sum of each row of `[B, K]`. On the CPU numpy adds up short rows in two thirds of torch's time.
+def row_sums(cells: Tensor, starts: Sequence[int]) -> list[Tensor]:
+    """`[B]` each: sums of each row of `[B, K]`, from every start to the next one, the last to the end.
 
-    >>> row_sums(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([3., 7.])
+    On the CPU numpy looks at a row once, in two thirds of torch's time.
+
+    >>> row_sums(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [0, 2])
+    [tensor([3., 9.]), tensor([3., 6.])]
     """
-    return torch.from_numpy(np.einsum("ij->i", cells.numpy())) if cells.device.type == "cpu" else cells.sum(1)
+    if cells.is_cpu and cells.numel():
+        sums = np.add.reduceat(cells.numpy(), starts, axis=1)
+        return list(torch.from_numpy(np.ascontiguousarray(sums.T)))
+    return [cells[:, start:stop].sum(1) for start, stop in pairwise([*starts, cells.shape[1]])]
 
 
 def where(flags: Any, chosen: Tensor | float, others: Tensor | float) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -50,7 +51,12 @@ class ScoreSums(Block[Running[Tensor]]):
         scores = listed_scores(blocks, self.ranking)
         if bool((blocks[ShownCount(self.ranking)] < scores.shape[1]).any()):
             scores = scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
-        return Running(lambda start, stop: row_sums(scores[:, start:stop]))
+        starts = [0, *(k for k in blocks.cutoffs if k < scores.shape[1])]
+        sums = row_sums(scores, starts)
+        return Running(
+            lambda start, stop: row_sums(scores[:, start:stop], [0])[0],
+            known=dict(zip(blocks.cutoffs, accumulate(sums), strict=False)),
+        )
 
 
 @dataclass(frozen=True)

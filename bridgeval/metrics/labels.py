@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -53,7 +54,9 @@ def label_count(words: Iterable[Tensor]) -> Tensor:
 
 
 def _bit_count(bits: Tensor) -> Tensor:
-    """Counted within pairs of bits, fours and bytes; the product adds up the bytes."""
+    """By numpy; elsewhere than on the CPU within pairs of bits, fours and bytes, which the product adds up."""
+    if bits.is_cpu:
+        return torch.from_numpy(np.bitwise_count(bits.numpy()).astype(np.int32))
     bits = bits - (bits >> 1 & 0x55555555)
     bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333)
     bits = bits + (bits >> 4) & 0x0F0F0F0F

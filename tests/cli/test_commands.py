@@ -10,6 +10,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -230,6 +231,31 @@ def test_ctrl_c_ends_cleanly(folder: Path) -> None:
     # Python ends itself by the signal where code that it made from text was interrupted.
     assert process.returncode in (130, -signal.SIGINT)
     assert told.strip() == "error: interrupted"
+
+
+INTERRUPTED_IN_A_CALLBACK = """
+import signal, time, weakref
+from bridgeval import cli
+
+class Anything:
+    pass
+
+def run(*_, **__):
+    anything = Anything()
+    watched = weakref.ref(anything, lambda _: signal.raise_signal(signal.SIGINT))
+    del anything
+    time.sleep(20)
+
+cli.program.main = run
+cli.main([])
+"""
+
+
+def test_ctrl_c_where_python_cannot_raise_it_is_not_lost(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IN_A_CALLBACK], env=environment(), capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr.strip()) == (130, "error: interrupted")
 
 
 def test_explain_says_why_two_numbers_differ(run):

@@ -64,6 +64,9 @@ def test_what_was_seen_is_what_the_history_has(shown, history, texts, needs, bat
                 for user, row, flags in zip(users, cells.items.tolist(), cells.valid.tolist(), strict=True)
             ]
             assert [column[row][cells.valid[row]].tolist() for row in range(len(users))] == expected
+        places = zip(*(part.tolist() for part in batch.shown.marked_places("seen", ranked, policy)), strict=True)
+        flags = [(row, at, seen) for row, of_user in enumerate(expected) for at, seen in enumerate(of_user)]
+        assert list(places) == [(row, at) for row, at, seen in flags if seen]
         if needs is WITH_LISTS:
             lists = [
                 [items[item] for item in row[flags].tolist()]

@@ -30,27 +30,32 @@ def rectangle(draw, rows: int, unique: bool) -> torch.Tensor:
 
 
 @st.composite
-def two_rectangles(draw):
-    rows = draw(st.integers(1, 5))
-    return rectangle(draw, rows, unique=True), rectangle(draw, rows, unique=False).sort(dim=1).values
+def several_rectangles(draw, most):
+    """One without repeats, then up to so many others with repeats, in order."""
+    rows, others = draw(st.integers(1, 5)), draw(st.integers(1, most))
+    right = [rectangle(draw, rows, unique=False).sort(dim=1).values for _ in range(others)]
+    return rectangle(draw, rows, unique=True), *right
 
 
-@settings(max_examples=80, deadline=None)
-@given(two_rectangles(), st.sampled_from([PAD, WIDE]))
+@settings(max_examples=120, deadline=None)
+@given(several_rectangles(3), st.sampled_from([PAD, WIDE]))
 def test_shared_cells_are_those_that_a_loop_finds(rectangles, largest):
-    left, right = (cells.where(cells != PAD, torch.tensor(largest, dtype=torch.int32)) for cells in rectangles)
-    expected = [
-        (row, column, right[row].tolist().index(item))
-        for row, items in enumerate(left.tolist())
-        for column, item in enumerate(items)
-        if item != largest and item in right[row].tolist()
-    ]
-    found = zip(*(part.tolist() for part in shared_cells(left, right, largest)), strict=True)
-    assert list(found) == expected
+    left, *others = (cells.where(cells != PAD, torch.tensor(largest, dtype=torch.int32)) for cells in rectangles)
+    repeats, together = repeats_and_shared(left, others, largest)
+    assert repeats == 0
+    for right, shared in zip(others, together, strict=True):
+        expected = [
+            (row, column, right[row].tolist().index(item))
+            for row, items in enumerate(left.tolist())
+            for column, item in enumerate(items)
+            if item != largest and item in right[row].tolist()
+        ]
+        for matches in (shared, shared_cells(left, right, largest)):
+            assert list(zip(*(part.tolist() for part in matches), strict=True)) == expected
 
 
 @settings(max_examples=80, deadline=None)
-@given(two_rectangles())
+@given(several_rectangles(1))
 def test_repeats_are_those_that_a_loop_finds(rectangles):
     items = rectangles[1]
     lengths = (items != PAD).sum(1)
