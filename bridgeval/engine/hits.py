@@ -141,7 +141,7 @@ class HitPlaces(Block[HitList]):
 
 @dataclass(frozen=True)
 class HitCount(Block[Tensor]):
-    """Hits in the first k places: `[B]` int64.
+    """Hits in the first k places: `[B]` float64.
 
     Attributes:
         repeated: whether an item that stands in several places, where duplicates are kept, is found "once" or "each"
@@ -155,4 +155,4 @@ class HitCount(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         new = self.repeated == "once" and blocks[Ranked(self.ranking)].repeated
-        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)
+        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k).double()

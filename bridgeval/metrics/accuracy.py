@@ -55,7 +55,7 @@ class Precision(TopKMetric):
     repeated: Repeated = field(default="once", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)].double()
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)]
         if self.divide_by == "k":
             return hits / self.k
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
@@ -83,7 +83,7 @@ class Recall(TopKMetric):
     repeated: Repeated = field(default="once", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)].double()
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)]
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
         return hits / relevant.clamp(min=1, max=self.k if self.divide_by == "reachable" else None)
 
@@ -107,7 +107,7 @@ class HitRate(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCount(self.k, self.ranking, self.relevance)]
-        return (hits > 0).double() if self.count == "any" else hits.double()
+        return torch.as_tensor(numbers(hits) > 0).double() if self.count == "any" else hits
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ class MAR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance)].double()
-        relevant = blocks[RelevantCount(self.relevance)].clamp(min=1)
-        return hits * (hits + 1) / 2 / relevant / relevant.clamp(max=self.k)
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance)]
+        relevant = blocks[RelevantCount(self.relevance)].double().clamp_(min=1)
+        return (hits * (hits + 1)).div_(2 * relevant).div_(relevant.clamp_(max=self.k))
 
 
 @dataclass(frozen=True)
@@ -292,8 +292,8 @@ class F1(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         x, y = (blocks[PartValues(part)] for part in self.parts)
         weight = self.beta**2
-        below = weight * x + y
-        values = where(numbers(below) == 0, 0.0, (1 + weight) * x * y / below)
+        below = torch.add(y, x, alpha=weight)
+        values = where(numbers(below) == 0, 0.0, (x * y).mul_(1 + weight).div_(below))
         return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 

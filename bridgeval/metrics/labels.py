@@ -37,10 +37,9 @@ class LabelBits(Block[Tensor]):
         has = features > 0 if self.positive else features != 0
         count = max(math.ceil(features.shape[1] / LABELS_IN_A_WORD), 1)
         words = torch.zeros((count, len(has)), dtype=torch.int32, device=has.device)
-        bits = torch.arange(LABELS_IN_A_WORD, dtype=torch.int32, device=has.device)
-        for word in range(count):
-            labels = has[:, word * LABELS_IN_A_WORD : (word + 1) * LABELS_IN_A_WORD]
-            words[word] = (labels.int() << bits[: labels.shape[1]]).sum(1)
+        for label, of_items in enumerate(has.unbind(1)):
+            word, bit = divmod(label, LABELS_IN_A_WORD)
+            words[word] |= of_items.int() << bit
         return words
 
 

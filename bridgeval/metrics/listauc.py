@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, ShownWithin
-from bridgeval.engine.hits import HitPlaces
+from bridgeval.engine.hits import HitCount, HitPlaces
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.running import Running
 
@@ -39,7 +39,7 @@ class RocAuc(TopKMetric):
     one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)].count(self.k)
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance, "each")]
         misses = blocks[ShownWithin(self.k, self.ranking)] - hits
         value = 1 - blocks[Inversions(self.ranking, self.relevance)].up_to(self.k) / (hits * misses)
         if self.one_sided == "bounds":

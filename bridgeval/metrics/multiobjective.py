@@ -70,8 +70,8 @@ class EucDistance(Objectives):
         self._check(utopia=self.utopia)
 
     def values(self, blocks: Blocks) -> Tensor:
-        squares = ((score - best).square() for score, best in zip(self.scores(blocks), self.utopia, strict=True))
-        return reduce(torch.add, squares).sqrt()
+        squares = ((score - best).square_() for score, best in zip(self.scores(blocks), self.utopia, strict=True))
+        return reduce(torch.Tensor.add_, squares).sqrt_()
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Hypervolume(Objectives):
     def values(self, blocks: Blocks) -> Tensor:
         higher = self.higher or tuple(metric.higher_is_better is not False for metric in self.metrics)
         sides = (
-            (score - worst if up else worst - score).clamp(min=0)
+            (score - worst if up else worst - score).clamp_(min=0)
             for score, worst, up in zip(self.scores(blocks), self.nadir, higher, strict=True)
         )
-        return reduce(torch.mul, sides)
+        return reduce(torch.Tensor.mul_, sides)

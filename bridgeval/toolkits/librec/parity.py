@@ -174,7 +174,7 @@ class PrecisionParity(TotalMetric):
         return super().needs() | USER_SIDE
 
     def update(self, blocks: Blocks) -> Tally:
-        precision = blocks[HitCount(self.k, self.ranking, self.relevance)].double() / self.k
+        precision = blocks[HitCount(self.k, self.ranking, self.relevance)] / self.k
         flags, counted = has_feature(blocks, self.protected), self.counted(blocks)
         sums = {}
         for name, group in (("protected", flags & counted), ("other", ~flags & counted)):
