@@ -7,7 +7,6 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -19,6 +18,7 @@ from torch import Tensor
 from bridgeval.data import ranking
 from bridgeval.data.batch import Batch
 from bridgeval.data.context import Context
+from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.data.standings import Standings
 from bridgeval.engine.lookup import Lookup
@@ -45,16 +45,16 @@ class Blocks:
         batch: the users at hand.
         lookup: the context, by item and by user.
         depth: how deep ranked lists are read; None for all.
+        needs: of all metrics that ask.
         cutoffs: the cutoffs asked for, ascending; the width of the lists where none is known.
     """
 
-    def __init__(
-        self, batch: Batch, lookup: Lookup, depth: int | None = None, cutoffs: Collection[int] = frozenset()
-    ) -> None:
+    def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, needs: Needs | None = None) -> None:
         self.batch = batch
         self.lookup = lookup
         self.depth = depth
-        self.cutoffs = tuple(sorted(cutoffs)) or (batch.shown.width,)
+        self.needs = needs or Needs()
+        self.cutoffs = tuple(sorted(self.needs.cutoffs)) or (batch.shown.width,)
         self._made: dict[Block[Any], Any] = {}
         # The tensor is kept beside its index, so that its id stays its own.
         self._rows: dict[int, tuple[Tensor, Any]] = {}

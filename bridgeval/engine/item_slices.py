@@ -110,7 +110,7 @@ class ByItems(Metric):
             Rectangle(relevant, batch.start, batch.stop, len(batch.slates.items), batch.device),
             batch.device,
         )
-        return plan.update(Blocks(part, lookup, blocks.depth, blocks.cutoffs))
+        return plan.update(Blocks(part, lookup, blocks.depth, blocks.needs))
 
     def compute(self, state: Any) -> Result:
         return Result(None)

@@ -126,7 +126,7 @@ def fold(
         lookup = Lookup(context, slates, how.device)
 
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
-            return plan.update(Blocks(batch, lookup, depth, plan.needs.cutoffs)), len(batch)
+            return plan.update(Blocks(batch, lookup, depth, plan.needs)), len(batch)
 
         # Closed whatever happens here, so that no helper waits for more.
         with closing(in_order(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:

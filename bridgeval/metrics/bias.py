@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,8 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.grouped import history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.groups import Undefined, compared
-from bridgeval.metrics.popularity import KnownCounts, PopularityGroups, PopularitySums, TailCounts, Unknown, head_in
+from bridgeval.metrics.placesums import place_sums, sums_needed
+from bridgeval.metrics.popularity import InCatalogue, InTail, ItemPopularity, PopularityGroups, Unknown, head_in
 from bridgeval.metrics.totals import population, spread
 
 POPULARITY = Needs(context=frozenset({"item popularity"}))
@@ -54,12 +56,15 @@ class ACLT(TopKMetric):
         check_ratio(self.name, self.pop_ratio)
 
     def needs(self) -> Needs:
-        needs = super().needs() | POPULARITY
+        needs = super().needs() | POPULARITY | sums_needed(self.ranking, self._in_tail)
         return needs if self.unknown == "tail" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        groups = PopularityGroups(self.pop_ratio, self.unknown)
-        return blocks[TailCounts(groups, self.ranking)].up_to(self.k).double()
+        return place_sums(blocks, self.ranking, self._in_tail, self.k)
+
+    @cached_property
+    def _in_tail(self) -> InTail:
+        return InTail(PopularityGroups(self.pop_ratio, self.unknown))
 
 
 @dataclass(frozen=True)
@@ -111,14 +116,20 @@ class ARP(TopKMetric):
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
 
     def needs(self) -> Needs:
-        needs = super().needs() | POPULARITY
-        return needs if self.unknown == "rare" else needs | CATALOGUE
+        needs = super().needs() | POPULARITY | sums_needed(self.ranking, self._popularity)
+        if self.unknown == "rare":
+            return needs
+        return needs | CATALOGUE | sums_needed(self.ranking, InCatalogue())
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = blocks[PopularitySums(self.floor, self.unknown, self.ranking)].up_to(self.k)
+        total = place_sums(blocks, self.ranking, self._popularity, self.k)
         if self.unknown == "rare":
             return total / blocks[ShownWithin(self.k, self.ranking)]
-        return total / blocks[KnownCounts(self.ranking)].up_to(self.k)
+        return total / place_sums(blocks, self.ranking, InCatalogue(), self.k)
+
+    @cached_property
+    def _popularity(self) -> ItemPopularity:
+        return ItemPopularity(self.floor, self.unknown)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from bridgeval.engine.hits import PlaceList, Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.running import Running
 from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.totals import over_places, sums_by_user
+from bridgeval.metrics.placesums import place_sums, sums_needed
+from bridgeval.metrics.totals import over_places
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,11 @@ class Surprisal(TopKMetric):
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"item popularity"}))
+        popularity = Needs(context=frozenset({"item popularity"}))
+        return super().needs() | popularity | sums_needed(self.ranking, ItemSurprisal())
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = blocks[SurprisalSums(self.ranking)].up_to(self.k)
+        total = place_sums(blocks, self.ranking, ItemSurprisal(), self.k)
         return total / _places(blocks, self.ranking, self.k, self.divide_by)
 
 
@@ -222,17 +224,13 @@ class SeenPlaces(Block[PlaceList]):
 
 
 @dataclass(frozen=True)
-class SurprisalSums(Block[Running[Tensor]]):
-    """Scaled self-information summed over the first k places: `[B]` float64."""
+class ItemSurprisal(Block[Tensor]):
+    """Scaled self-information of each item, 0 for no item: `[V + 1]` float64."""
 
-    ranking: Ranking = Ranking()
-
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        weights = blocks.lookup.once(SurprisalSums, lambda: self._weights(blocks))
-        return sums_by_user(blocks, self.ranking, weights)
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: self._weights(blocks))
 
     def _weights(self, blocks: Blocks) -> Tensor:
-        """`[V + 1]`: of each item, and 0 where there is none."""
         everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
         holders = blocks.lookup.items("popularity")
         weights = torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)

@@ -15,11 +15,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.context import Context, Table
-from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.engine.running import Running
 from bridgeval.metrics.grouped import Codes
-from bridgeval.metrics.totals import sums_by_user
 
 HEAD, TAIL = 1, 2
 Unknown = Literal["tail", "neither"]
@@ -72,31 +69,26 @@ def head_in(blocks: Blocks, pop_ratio: float) -> Table:
 
 
 @dataclass(frozen=True)
-class TailCounts(Block[Running[Tensor]]):
-    """How many of the first k places hold an item of the tail: `[B]` int32."""
+class InTail(Block[Tensor]):
+    """1 for items of the tail, 0 for others: `[V + 1]` float64."""
 
     groups: PopularityGroups
-    ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        in_tail = blocks.lookup.once(("tail", self.groups), lambda: (blocks[self.groups].codes == TAIL).int())
-        return sums_by_user(blocks, self.ranking, in_tail)
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: (blocks[self.groups].codes == TAIL).double())
 
 
 @dataclass(frozen=True)
-class PopularitySums(Block[Running[Tensor]]):
-    """Popularity added up over the first k places: `[B]` float64."""
+class ItemPopularity(Block[Tensor]):
+    """The popularity of each item, 0 for no item: `[V + 1]` float64."""
 
     floor: float
     unknown: Literal["rare", "left_out"]
-    ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        popularity = blocks.lookup.once(("popularity", self.floor, self.unknown), lambda: self._popularity(blocks))
-        return sums_by_user(blocks, self.ranking, popularity)
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: self._popularity(blocks))
 
     def _popularity(self, blocks: Blocks) -> Tensor:
-        """`[V + 1]`: what each item adds."""
         popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
         if self.unknown == "left_out":
             popularity = popularity.masked_fill(~blocks.lookup.in_catalogue, 0)
@@ -105,10 +97,8 @@ class PopularitySums(Block[Running[Tensor]]):
 
 
 @dataclass(frozen=True)
-class KnownCounts(Block[Running[Tensor]]):
-    """Items of the catalogue in the first k places: `[B]` int32."""
+class InCatalogue(Block[Tensor]):
+    """1 for items of the catalogue, 0 for others: `[V + 1]` float64."""
 
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        return sums_by_user(blocks, self.ranking, blocks.lookup.in_catalogue.int())
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: blocks.lookup.in_catalogue.double())

@@ -57,11 +57,6 @@ class ListedItems(Block[Tensor]):
         return counted_items(blocks, self.counted, items).t().contiguous()
 
 
-def sums_by_user(blocks: Blocks, ranking: Ranking, numbers: Tensor) -> Running[Tensor]:
-    """`[B]`: numbers of items, `[V + 1]`, added up over the first k places of each list."""
-    return over_places(blocks, ranking, numbers, torch.Tensor.add_)
-
-
 def over_places(
     blocks: Blocks, ranking: Ranking, numbers: Tensor, into: Callable[[Tensor, Tensor], Tensor]
 ) -> Running[Tensor]:
