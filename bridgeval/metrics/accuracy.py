@@ -16,20 +16,12 @@ from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.data.sorting import numbers
 from bridgeval.data.tensors import where
-from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount, at_cutoff
+from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount
 from bridgeval.engine.hits import HitCount, HitPlaces, Repeated
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.running import Running
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.gains import (
-    CumulatedGain,
-    Discount,
-    Gain,
-    GainInEffect,
-    IdealGains,
-    discounts,
-    ideals,
-)
+from bridgeval.metrics.gains import Discount, Gain, GainInEffect, Ideal, NormalisedGain
 from bridgeval.metrics.parts import PartValues, check_parts
 
 
@@ -208,28 +200,12 @@ class nDCG(TopKMetric):
     family = "accuracy"
 
     gain: Gain = field(default="exponential", kw_only=True)
-    ideal: Literal["reachable", "k", "listed"] = field(default="reachable", kw_only=True)
+    ideal: Ideal = field(default="reachable", kw_only=True)
     discount: Discount = field(default="log2", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
         gain = blocks[GainInEffect(self.gain, self.relevance)]
-        gains = blocks[CumulatedGain(gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
-        return gains / self._ideal(blocks, gain)
-
-    def _ideal(self, blocks: Blocks, gain: Gain) -> Tensor | float:
-        if self.ideal == "k":
-            return float(discounts(self.discount, self.k, blocks.device).sum())
-        if gain == "binary":
-            reached = blocks[RelevantCount(self.relevance)]
-            if self.ideal == "listed":
-                reached = torch.minimum(reached, blocks[ShownCount(self.ranking)])
-            return ideals(self.discount, self.k, blocks.device).index_select(0, reached.clamp(max=self.k))
-        best = blocks[IdealGains(gain, self.discount, self.relevance)]
-        if self.ideal == "listed":
-            # A user who was shown nothing has found nothing either, whatever that is divided by.
-            listed = blocks[ShownCount(self.ranking)].clamp(min=1, max=min(self.k, best.shape[1]))
-            return best.gather(1, (listed - 1)[:, None]).squeeze(1)
-        return at_cutoff(best, self.k)
+        return blocks[NormalisedGain(self.k, gain, self.ideal, self.discount, self.ranking, self.relevance)]
 
 
 @dataclass(frozen=True)

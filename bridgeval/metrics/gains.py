@@ -11,13 +11,14 @@ from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance, RelevantLists
 from bridgeval.data.sorting import sorted_rows
-from bridgeval.engine.blocks import Block, Blocks, Relevant
+from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, at_cutoff
 from bridgeval.engine.hits import HitList, HitPlaces
 from bridgeval.engine.running import Running
 from bridgeval.errors import BadValueError
 
 Gain = Literal["binary", "linear", "exponential", "shifted"]
 Discount = Literal["log2", "jarvelin"]
+Ideal = Literal["reachable", "k", "listed"]
 
 # 2 ** 1024 is beyond float64; ratings come nowhere near this, play counts do.
 LARGEST_EXPONENT = 1000
@@ -168,3 +169,34 @@ class IdealGains(Block[Tensor]):
             gains = sorted_rows(gains).flip(1)
         best = (gains * weights).cumsum_(1)
         return best.masked_fill_(best == 0, 1)
+
+
+@dataclass(frozen=True)
+class NormalisedGain(Block[Tensor]):
+    """DCG of the first k places over that of the best list: `[B]` float64. The fields are parameters of nDCG."""
+
+    k: int
+    gain: Gain
+    ideal: Ideal
+    discount: Discount
+    ranking: Ranking
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Tensor:
+        gains = blocks[CumulatedGain(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+        return gains / self._ideal(blocks)
+
+    def _ideal(self, blocks: Blocks) -> Tensor | float:
+        if self.ideal == "k":
+            return float(discounts(self.discount, self.k, blocks.device).sum())
+        if self.gain == "binary":
+            reached = blocks[RelevantCount(self.relevance)]
+            if self.ideal == "listed":
+                reached = torch.minimum(reached, blocks[ShownCount(self.ranking)])
+            return ideals(self.discount, self.k, blocks.device).index_select(0, reached.clamp(max=self.k))
+        best = blocks[IdealGains(self.gain, self.discount, self.relevance)]
+        if self.ideal == "listed":
+            # A user who was shown nothing has found nothing either, whatever that is divided by.
+            listed = blocks[ShownCount(self.ranking)].clamp(min=1, max=min(self.k, best.shape[1]))
+            return best.gather(1, (listed - 1)[:, None]).squeeze(1)
+        return at_cutoff(best, self.k)
