@@ -100,11 +100,11 @@ class Rectangle:
         sought = [self._sought.by_item[0]]
         cells, names = items.shape[1] + sought[0].shape[1], []
         for name, column in self._beside.items():
-            rows = column.rows(items)
-            if rows is not None and cells + rows.shape[1] <= CELLS_SORTED_TOGETHER:
+            rows = column.rows(items) if cells + column.width <= CELLS_SORTED_TOGETHER else None
+            if rows is not None:
                 sought.append(rows)
                 names.append(name)
-                cells += rows.shape[1]
+                cells += column.width
         repeats, (relevant, *beside) = repeats_and_shared(items, sought, self.pad)
         self._met = Met(index, repeats, relevant, dict(zip(names, beside, strict=True)))
 

@@ -73,6 +73,11 @@ class PairColumn:
         return replace(self, offsets=offsets - offsets[0], items=self.items[rows], values=values)
 
     @cached_property
+    def width(self) -> int:
+        """The most pairs that a user has."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @cached_property
     def owners(self) -> Positions:
         """`[n]`: the user of each pair."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
@@ -105,14 +110,13 @@ class PairColumn:
 
         None where there is one list for all users, or where a few have so many pairs that most cells would be V.
         """
-        width = int(np.diff(self.offsets).max(initial=0))
-        if not self.by_user or width * len(items) > 2 * (items.numel() + len(self.items)):
+        if not self.by_user or self.width * len(items) > 2 * (items.numel() + len(self.items)):
             return None
-        shape = (len(self.offsets) - 1, width)
+        shape = (len(self.offsets) - 1, self.width)
         if math.prod(shape) == len(self.items):
             return tensor_of(self.items.reshape(shape)).to(items.device)
         rows = np.full(shape, self.size, dtype=np.int32)
-        rows[np.arange(width) < np.diff(self.offsets)[:, None]] = self.items
+        rows[np.arange(self.width) < np.diff(self.offsets)[:, None]] = self.items
         return torch.from_numpy(rows).to(items.device)
 
     def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:

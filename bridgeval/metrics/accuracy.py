@@ -171,8 +171,8 @@ class MAR(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
         hits = blocks[HitCount(self.k, self.ranking, self.relevance)]
-        relevant = blocks[RelevantCount(self.relevance)].double().clamp_(min=1)
-        return (hits * (hits + 1)).div_(2 * relevant).div_(relevant.clamp_(max=self.k))
+        relevant = blocks[RelevantCount(self.relevance)].clamp(min=1).double()
+        return (hits * (hits + 1)).div_(2 * relevant).div_(relevant.clamp(max=self.k))
 
 
 @dataclass(frozen=True)

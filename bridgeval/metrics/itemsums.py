@@ -112,7 +112,6 @@ def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> R
     """`[V]` float64: numbers `[n]` of hits in the first k places, added up by item."""
     # The blocks keep this function, so it must not keep them: a cycle holds a whole batch until it is collected.
     pad = blocks.batch.shown.pad
-
     items, numbers, places = hits.by_place(items), hits.by_place(numbers), hits.places
 
     def between(start: int, stop: int) -> Floats:
