@@ -29,10 +29,10 @@ class Table:
     default: float = 0
 
     def aligned(self, ids: Ids) -> npt.NDArray[Any]:
-        """The values of `ids`, `[len(ids)]` or `[len(ids), F]`."""
+        """The values of `ids`, `[len(ids)]` or `[len(ids), F]`; not to be written to."""
+        if ids.equals(self.ids):
+            return self.values
         where = ids.positions_in(self.ids)
-        if (where >= 0).all():
-            return self.values[where]
         values = np.full((len(ids), *self.values.shape[1:]), self.default, dtype=self.values.dtype)
         found = where >= 0
         values[found] = self.values[where[found]]

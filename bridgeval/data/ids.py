@@ -119,6 +119,14 @@ class Ids:
         """`int64`, or an array of Python strings."""
         return self.values if self.is_integer else self.to_arrow().to_numpy(zero_copy_only=False)
 
+    def equals(self, other: Ids) -> bool:
+        """Whether both have the same ids in the same order."""
+        if len(self) != len(other) or self.is_integer != other.is_integer:
+            return False
+        if self.is_integer:
+            return np.array_equal(self.values, other.values)
+        return bool(self.to_arrow().equals(other.to_arrow()))
+
     def positions_in(self, vocabulary: Ids, what: str = "ids") -> npt.NDArray[np.int64]:
         """Where each id stands in a sorted vocabulary without repeats; -1 where it does not.
 
@@ -132,8 +140,7 @@ class Ids:
             return np.full(len(self), -1, dtype=np.int64)
         same_kind(vocabulary, self, what)
         if self.is_integer:
-            same = np.array_equal(self.values, vocabulary.values)
-            return np.arange(len(self)) if same else vocabulary._searcher(self.values)
+            return np.arange(len(self)) if self.equals(vocabulary) else vocabulary._searcher(self.values)
         coded = is_coded(self.values)
         wanted = self.values.dictionary if coded else self.values
         found = pc.index_in(wanted, value_set=vocabulary.to_arrow()).fill_null(-1)

@@ -22,6 +22,7 @@ from bridgeval.data.ranking import Ranking
 from bridgeval.data.rows import Rows, column_names, has_scores, is_frame, rows_of
 from bridgeval.data.slates import Lists, Slates, check_scores, lists_of, slates_of
 from bridgeval.data.tables import features_of, groups_of, ids_of
+from bridgeval.data.threads import side_by_side
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Inputs:
         baseline: another system's lists.
         baselines: the lists of several other systems, by name.
         prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
+        item_groups, user_groups, item_features: as given; they are read for the context, beside the history.
         users: who counts under users="given".
         more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
     """
@@ -43,9 +45,9 @@ class Inputs:
     baseline: Rows | None = None
     prev_scores: Rows | None = None
     catalogue: Ids | None = None
-    item_groups: Table | None = None
-    user_groups: Table | None = None
-    item_features: Table | None = None
+    item_groups: Any = None
+    user_groups: Any = None
+    item_features: Any = None
     users: Ids | None = None
     baselines: Mapping[str, Rows] = field(default_factory=dict)
     more_users: tuple[Ids, ...] = ()
@@ -85,9 +87,9 @@ class Inputs:
             None if baseline is None or several else rows_of(baseline, "baseline", columns),
             None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
             None if catalogue is None else ids_of(catalogue, "the catalogue"),
-            None if item_groups is None else groups_of(item_groups, "item"),
-            None if user_groups is None else groups_of(user_groups, "user"),
-            None if item_features is None else features_of(item_features),
+            item_groups,
+            user_groups,
+            item_features,
             None if users is None else ids_of(users, "users"),
             {name: rows_of(frame, "baseline", columns) for name, frame in several.items()},
         )
@@ -104,20 +106,24 @@ class Inputs:
 
     @cached_property
     def context(self) -> Context:
-        items: dict[str, Table] = {}
+        popularity, (items, users) = side_by_side(
+            [lambda: self.had and self.had.popularity, self._tables], len(self.history or ())
+        )
         history_users = history_pairs = 0
         catalogue = self.catalogue
         if self.had is not None:
-            items["popularity"] = self.had.popularity
+            items["popularity"] = popularity
             history_users, history_pairs = len(self.had.users), self.had.pairs
             catalogue = self.had.items if catalogue is None else catalogue
-        if self.item_groups is not None:
-            items["groups"] = self.item_groups
-        if self.item_features is not None:
-            items["features"] = self.item_features
-        users = {} if self.user_groups is None else {"groups": self.user_groups}
         given_users = 0 if self.users is None else len(self.users)
         return Context(catalogue, items, users, history_users, history_pairs, given_users)
+
+    def _tables(self) -> tuple[dict[str, Table], dict[str, Table]]:
+        """What was given by item, and by user."""
+        items = {} if self.item_groups is None else {"groups": groups_of(self.item_groups, "item")}
+        if self.item_features is not None:
+            items["features"] = features_of(self.item_features)
+        return items, {} if self.user_groups is None else {"groups": groups_of(self.user_groups, "user")}
 
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""

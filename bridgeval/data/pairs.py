@@ -176,8 +176,8 @@ def each_pair_once(
 
 
 def _rows_by_item(items: Codes) -> Codes:
-    """`[U, W]`: each row ascending; some of them beside others."""
-    ordered = np.empty(items.shape, dtype=items.dtype)
+    """`[U, W]` int32: each row ascending; some of them beside others."""
+    ordered = np.empty(items.shape, dtype=np.int32)
 
     def put_in_order(rows: slice) -> None:
         ordered[rows] = items[rows]

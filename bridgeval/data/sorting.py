@@ -103,7 +103,8 @@ def repeats_and_shared(left: Tensor, others: Sequence[Tensor], largest: int) -> 
     mask = (1 << bits) - 1
     dtype = _wide_enough((largest + 1) << bits)
     repeats, found = 0, [[torch.zeros(0, dtype=torch.int64, device=left.device)] for _ in others]
-    for near in rows_near(left, size * dtype.itemsize):
+    # Every list takes its own steps in each piece, so that several want larger ones.
+    for near in rows_near(left, size * dtype.itemsize // max(len(others), 1)):
         cells = torch.empty((len(left[near]), size), dtype=dtype, device=left.device)
         for lists, begin, end in zip((left, *others), begins, ends, strict=False):
             _pack(lists[near], begin, bits, cells[:, begin:end])
@@ -113,7 +114,7 @@ def repeats_and_shared(left: Tensor, others: Sequence[Tensor], largest: int) -> 
         at = at if bool(here.all()) else at[here]
         above, column = flat[at] & mask, flat[at + 1] & mask
         # Of cells with one item, that of `left` comes first, then those of each other.
-        head = above if len(others) == 1 else flat[_first_of_run(at)] & mask
+        head = above if len(others) == 1 else _of_first_in_run(above, at)
         repeats += int((column < ends[0]).sum())
         for keys, begin, end in zip(found, ends, ends[1:], strict=False):
             same = nonzero((head < ends[0]) & (above < begin) & (begin <= column) & (column < end))
@@ -125,17 +126,22 @@ def repeats_and_shared(left: Tensor, others: Sequence[Tensor], largest: int) -> 
     return repeats, [(keys >> 2 * bits, (keys >> bits) & mask, keys & mask) for keys in shared]
 
 
-def _first_of_run(at: Any) -> Any:
-    """Ascending numbers, those that follow upon one another replaced by the first of them.
+def _of_first_in_run(values: Any, at: Any) -> Any:
+    """`[n]`: values that belong to ascending numbers; where these follow upon one another, the value of the first.
 
-    >>> _first_of_run(np.array([3, 4, 5, 9])).tolist()
-    [3, 3, 3, 9]
+    >>> _of_first_in_run(np.array([7, 8, 9, 6]), np.array([3, 4, 5, 9])).tolist()
+    [7, 7, 7, 6]
     """
-    apart = at[1:] != at[:-1] + 1
-    if isinstance(at, np.ndarray):
-        return np.maximum.accumulate(np.where(np.concatenate([[True], apart])[: len(at)], at, 0))
-    first = torch.nn.functional.pad(apart, (1, 0), value=True)[: len(at)]
-    return torch.where(first, at, 0).cummax(0).values if len(at) else at
+    follows = nonzero(at[1:] == at[:-1] + 1) + 1
+    if not len(follows):
+        return values
+    # There are few: the value of the one before goes on as often as the longest run takes.
+    values = values.copy() if isinstance(values, np.ndarray) else values.clone()
+    while True:
+        before = values[follows - 1]
+        if bool((values[follows] == before).all()):
+            return values
+        values[follows] = before
 
 
 def numbers(cells: Tensor) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from torch import Tensor
 
 # Bytes that are worked on together, so that they stay in the cache meanwhile.
@@ -74,6 +75,39 @@ def row_sums(cells: Tensor, starts: Sequence[int]) -> list[Tensor]:
         sums = np.add.reduceat(cells.numpy(), starts, axis=1)
         return list(torch.from_numpy(np.ascontiguousarray(sums.T)))
     return [cells[:, start:stop].sum(1) for start, stop in pairwise([*starts, cells.shape[1]])]
+
+
+def rows_by_code(cells: Tensor, codes: Tensor, count: int) -> npt.NDArray[np.float64]:
+    """`[count, K]`: rows of `[B, K]` float64 added up by their codes, `[B]`.
+
+    On the CPU a product with a sparse matrix takes half of torch's time.
+
+    >>> rows_by_code(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).double(), torch.tensor([1, 0, 1]), 2).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
+    if not cells.is_cpu:
+        return array_of(cells.new_zeros(count, cells.shape[1]).index_add_(0, codes, cells))
+    size = len(codes)
+    whose = (np.ones(size), codes.numpy().astype(np.int32), np.arange(size + 1, dtype=np.int32))
+    sums: npt.NDArray[np.float64] = sparse.csc_array(whose, shape=(count, size)) @ cells.numpy()
+    return sums
+
+
+def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> npt.NDArray[np.float64]:
+    """`[count]` float64: how often each code, from 0, occurs, or what its weights come to; `count` itself is left out.
+
+    On the CPU a product with a sparse matrix adds weights up by codes of 32 bits in three quarters of torch's time.
+
+    >>> sums_by_code(torch.tensor([1, 0, 1, 2]), 2), sums_by_code(torch.tensor([1, 0]), 2, torch.tensor([0.5, 2.0]))
+    (array([1., 2.]), array([2. , 0.5]))
+    """
+    codes = codes.reshape(-1)
+    if weights is None or codes.dtype != torch.int32 or not codes.is_cpu:
+        sums = torch.bincount(codes, None if weights is None else weights.reshape(-1), minlength=count + 1)
+        return array_of(sums)[:count].astype(np.float64, copy=False)
+    column = (weights.reshape(-1).numpy(), codes.numpy(), np.array([0, len(codes)]))
+    added: npt.NDArray[np.float64] = sparse.csc_array(column, shape=(count + 1, 1)) @ np.ones(1)
+    return added[:count]
 
 
 def where(flags: Any, chosen: Tensor | float, others: Tensor | float) -> Tensor:

@@ -77,6 +77,10 @@ class Blocks:
         """The largest cutoff asked for."""
         return self.cutoffs[-1]
 
+    def together_with(self, k: int) -> tuple[int, ...]:
+        """The cutoffs that are worked out together with k, ascending: all that were asked for, or k alone."""
+        return self.cutoffs if k in self.cutoffs else (k,)
+
     def rows_of(self, counted: Tensor) -> Any:
         """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""
         made = self._rows.get(id(counted))

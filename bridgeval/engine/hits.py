@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.sorting import order_of_small
-from bridgeval.data.tensors import picked
+from bridgeval.data.tensors import picked, sums_by_code
 from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
 from bridgeval.engine.running import Running
+from bridgeval.engine.state import Floats
 
 Repeated = Literal["once", "each"]
 
@@ -27,27 +28,69 @@ class PlaceList:
         place_of: `[n]` int64: the place, from 1; ascending within a row.
         size: B.
         depth: how many places there are.
+        cutoffs: for which sums are made together, ascending.
     """
 
     rows: Tensor
     place_of: Tensor
     size: int
     depth: int
-    _counts: dict[int, Tensor] = field(default_factory=dict, compare=False, repr=False)
+    cutoffs: tuple[int, ...]
 
     def count(self, k: int) -> Tensor:
-        """`[B]` int64: how many are in the first k places."""
-        k = min(k, self.depth)
-        if k not in self._counts:
-            rows = self.rows if k == self.depth else self._by_place.rows[: self._by_place.ends[k]]
-            self._counts[k] = torch.bincount(rows, minlength=self.size)
-        return self._counts[k]
+        """`[B]` float64: how many are in the first k places."""
+        return self._counts.up_to(k)
+
+    def running(self, values: Tensor) -> Running[Tensor]:
+        """`[B]` float64: values `[n]` of those in the first k places, added up."""
+        # What is kept must not keep this list: a cycle holds its tensors until it is collected.
+        rows, place_of, size = self.rows, self.place_of, self.size
+        sums = values.new_zeros(self._steps * size).scatter_add_(0, self._step_and_row, values)
+
+        def between(start: int, stop: int) -> Tensor:
+            chosen = _behind(place_of, start, stop)
+            return values.new_zeros(size).scatter_add_(0, rows[chosen], values[chosen])
+
+        return Running.in_steps(self.cutoffs, sums.view(self._steps, size), between)
+
+    def by_code(self, codes: Tensor, count: int, weights: Tensor | None = None) -> Running[Floats]:
+        """`[count]` float64: how many of the first k places have each code `[n]`, or what their weights come to."""
+        place_of = self.place_of
+        sums = sums_by_code(self._step_of * count + codes, self._steps * count, weights)
+
+        def between(start: int, stop: int) -> Floats:
+            chosen = _behind(place_of, start, stop)
+            return sums_by_code(codes[chosen], count, None if weights is None else weights[chosen])
+
+        return Running.in_steps(self.cutoffs, sums.reshape(self._steps, count), between)
 
     @cached_property
-    def _by_place(self) -> PlaceOrder:
-        order = order_of_small(self.place_of, self.depth)
-        ends = torch.bincount(self.place_of, minlength=self.depth + 1).cumsum(0).tolist()
-        return PlaceOrder(order, self.rows.index_select(0, order), ends)
+    def _counts(self) -> Running[Tensor]:
+        return self.running(torch.ones(len(self.rows), dtype=torch.float64, device=self.rows.device))
+
+    @property
+    def _steps(self) -> int:
+        """One up to each cutoff, and one for what is behind the last, if there is any."""
+        return len(self.cutoffs) + (self.depth > self.cutoffs[-1])
+
+    @cached_property
+    def _step_of(self) -> Tensor:
+        """`[n]` int64: the first cutoff that each is within, counted from 0."""
+        steps = torch.from_numpy(np.searchsorted(self.cutoffs, np.arange(self.depth + 1)))
+        return steps.to(self.rows.device).index_select(0, self.place_of)
+
+    @cached_property
+    def _step_and_row(self) -> Tensor:
+        return self._step_of * self.size + self.rows
+
+
+def _behind(place_of: Tensor, start: int, stop: int) -> Tensor:
+    """Which places are behind the first `start`, up to the first `stop`.
+
+    >>> _behind(torch.tensor([1, 2, 3]), 1, 2)
+    tensor([False,  True, False])
+    """
+    return (place_of > start) & (place_of <= stop)
 
 
 @dataclass(frozen=True)
@@ -74,48 +117,13 @@ class HitList(PlaceList):
     @cached_property
     def ordinal(self) -> Tensor:
         """`[n]` int64: 1 for a user's first hit, 2 for the second, ..."""
-        counts = self.count(self.depth)
+        counts = torch.bincount(self.rows, minlength=self.size)
         before = counts.cumsum(0) - counts
         return torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before.index_select(0, self.rows)
 
     def of_relevant(self, cells: Tensor) -> Tensor:
         """`[n]`: what cells `[B, R]` of the relevant lists hold for each hit."""
         return picked(cells, self.rows, self.column_of)
-
-    def by_place(self, values: Tensor) -> Tensor:
-        """`[n]`: values of each hit in the order of their places."""
-        return values.index_select(0, self._by_place.order)
-
-    def places(self, start: int, stop: int) -> slice:
-        """Which of them, by place, are in the places behind the first `start`, up to the first `stop`."""
-        ends = self._by_place.ends
-        return slice(ends[min(start, self.depth)], ends[min(stop, self.depth)])
-
-    def running(self, values: Tensor) -> Running[Tensor]:
-        """`[B]` float64: values `[n]` of the hits in the first k places, added up."""
-        rows, by_place, places = self._by_place.rows, self.by_place(values), self.places
-        size = self.size
-
-        def between(start: int, stop: int) -> Tensor:
-            chosen = places(start, stop)
-            return by_place.new_zeros(size).scatter_add_(0, rows[chosen], by_place[chosen])
-
-        return Running(between)
-
-
-@dataclass(frozen=True)
-class PlaceOrder:
-    """Places in their order: those within a cutoff come first.
-
-    Attributes:
-        order: `[n]` int64: which of the list stands where.
-        rows: `[n]` int64: whose it is.
-        ends: how many there are in the first 0, 1, 2, ... places.
-    """
-
-    order: Tensor
-    rows: Tensor
-    ends: list[int]
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ class HitPlaces(Block[HitList]):
         if self.new and shown.repeated:
             is_new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
             rows, places, columns = rows[is_new], places[is_new], columns[is_new]
-        return HitList(rows, places + 1, len(blocks), shown.items.shape[1], column_of=columns)
+        return HitList(rows, places + 1, len(blocks), shown.items.shape[1], blocks.cutoffs, column_of=columns)
 
 
 @dataclass(frozen=True)
@@ -155,4 +163,4 @@ class HitCount(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         new = self.repeated == "once" and blocks[Ranked(self.ranking)].repeated
-        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k).double()
+        return blocks[HitPlaces(self.ranking, self.relevance, new)].count(self.k)

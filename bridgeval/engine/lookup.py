@@ -11,6 +11,7 @@ from torch import Tensor
 from bridgeval.data.context import Context, Table
 from bridgeval.data.ids import Ids
 from bridgeval.data.slates import Slates
+from bridgeval.data.tensors import tensor_of
 from bridgeval.errors import NeedError
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ class Lookup:
         """`[U]` values by user."""
         return self.once(
             f"user {table}",
-            lambda: torch.from_numpy(self.context.users[table].aligned(self._slates.users)).to(self._device),
+            lambda: tensor_of(self.context.users[table].aligned(self._slates.users)).to(self._device),
         )
 
     @property
@@ -50,7 +51,7 @@ class Lookup:
 
     def aligned(self, table: Table) -> Tensor:
         """`[V + 1]` or `[V + 1, F]`: any table by item code."""
-        values = torch.from_numpy(table.aligned(self._slates.items))
+        values = tensor_of(table.aligned(self._slates.items))
         none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
         return torch.cat([values, none]).to(self._device)
 

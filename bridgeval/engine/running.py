@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import add
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from torch import Tensor
 
@@ -19,7 +19,6 @@ class Running(Generic[Numbers]):
 
     Args:
         between: the sums over the places from the first number, counted from 0, to before the second.
-        joined: two of them as one, where they are not sums.
         known: the sums up to some cutoffs, where they have been made together.
 
     >>> import numpy as np
@@ -30,16 +29,21 @@ class Running(Generic[Numbers]):
     def __init__(
         self,
         between: Callable[[int, int], Numbers],
-        joined: Callable[[Numbers, Numbers], Numbers] = add,
         known: Mapping[int, Numbers] = MappingProxyType({}),
     ) -> None:
         self._between: Callable[[int, int], Numbers] = between
-        self._joined: Callable[[Numbers, Numbers], Numbers] = joined
         self._known: dict[int, Numbers] = dict(known)
+
+    @staticmethod
+    def in_steps(cutoffs: Sequence[int], steps: Any, between: Callable[[int, int], Numbers]) -> Running[Numbers]:
+        """Of the sums from each cutoff to the next, the first from 0: rows of an array or a tensor, which is spent."""
+        for before, here in pairwise(steps[: len(cutoffs)]):
+            here += before
+        return Running(between, known=dict(zip(cutoffs, steps, strict=False)))
 
     def up_to(self, k: int) -> Numbers:
         if k not in self._known:
             before = max((known for known in self._known if known < k), default=0)
             sums = self._between(before, k)
-            self._known[k] = self._joined(sums, self._known[before]) if before else sums
+            self._known[k] = sums + self._known[before] if before else sums
         return self._known[k]

@@ -52,20 +52,21 @@ class Moments:
 
     @staticmethod
     def of(values: Floats) -> Moments:
-        total, lost = float(np.add.reduce(values)), 0
+        total, lost, defined = float(np.add.reduce(values)), 0, values
         if math.isnan(total):
-            lost = int(np.count_nonzero(np.isnan(values)))
-            total = float(np.add.reduce(_without_nan(values)))
+            lost, defined = int(np.count_nonzero(np.isnan(values))), _without_nan(values)
+            total = float(np.add.reduce(defined))
         count = len(values) - lost
         if not count:
             return Moments(undefined=lost)
         mean = total / count
         if not math.isfinite(mean):
             return Moments(count, mean, math.nan, lost)
-        raw = _sum_of_squares(values)
+        raw = _sum_of_squares(defined)
         squares = raw - total * mean
         if not squares > WIDE * raw:
-            squares = _sum_of_squares(values - mean)
+            apart = values - mean
+            squares = _sum_of_squares(_without_nan(apart) if lost else apart)
         return Moments(count, mean, squares, lost)
 
     def merge(self, other: Moments) -> Moments:
@@ -94,10 +95,9 @@ def _without_nan(values: Floats) -> Floats:
 
 
 def _sum_of_squares(values: Floats) -> float:
-    """NaN adds nothing. Torch takes as many threads as it may, where numpy would take all."""
+    """Torch takes as many threads as it may, where numpy would take all."""
     column = tensor_of(np.ascontiguousarray(values))
-    total = float(torch.dot(column, column))
-    return _sum_of_squares(_without_nan(values)) if math.isnan(total) else total
+    return float(torch.dot(column, column))
 
 
 @dataclass(frozen=True)

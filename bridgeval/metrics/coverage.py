@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.standings import rows_count
+from bridgeval.data.tensors import array_of
 from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.state import ItemSums, Sums, Tally
@@ -94,8 +95,8 @@ class UserCoverageAtN(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         counted = self.counted(blocks)
         block: Block[Tensor] = ShownCount(self.ranking) if self.retrieved == "shown" else PositiveCount()
-        enough = counted & (blocks[block] >= self.k)
-        return Tally(Sums({"covered": int(enough.sum()), "users": int(counted.sum())}))
+        enough = array_of(blocks[block])[blocks.rows_of(counted)] >= self.k
+        return Tally(Sums({"covered": int(np.count_nonzero(enough)), "users": len(enough)}))
 
     def compute(self, state: Any) -> Result:
         return Result(float(state.sums["covered"]), users=state.sums["users"])

@@ -15,16 +15,17 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
-from bridgeval.engine.blocks import Block, Blocks, ShownWithin, UserGroups, Users
+from bridgeval.data.tensors import sums_by_code
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, UserGroups, Users
 from bridgeval.engine.metric import TotalMetric, UserMetric
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.gains import Gain
 from bridgeval.metrics.groups import Unassigned, Undefined, compared
-from bridgeval.metrics.itemsums import CellScores, GainSums, HitScores, ScoreSums
+from bridgeval.metrics.itemsums import CellScores, GainSums, GroupScores, HitScores, ScoreSums
 from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import cell_counts, mean_gap, population, sums_by_code, who
+from bridgeval.metrics.totals import cell_counts, mean_gap, population, user_group_count, who
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class ItemDeviation(TotalMetric):
         raise NotImplementedError(f"{type(self).__name__} must define appearances(blocks)")
 
     def update(self, blocks: Blocks) -> Tally:
-        sums = np.stack(self.appearances(blocks), axis=1)
+        # Columns that lie in one piece each, for `compute` takes them apart again.
+        sums = np.stack(self.appearances(blocks)).T
         if self.unassigned == "group":
             sums = np.where(blocks.lookup.in_catalogue[:-1, None].cpu().numpy(), sums, 0)
         facts = {"groups": blocks.context.items["groups"]}
@@ -95,7 +97,7 @@ class ItemMADRanking(ItemDeviation):
 
     def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
         gains = blocks[GainSums(self.gain, self.discount, self.ranking, self.relevance, who(blocks, self))]
-        return gains.up_to(self.k), cell_counts(blocks, self)
+        return gains.up_to(self.k)[:-1], cell_counts(blocks, self)
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class ItemMADRating(ItemDeviation):
         if self.count == "shown":
             return blocks[CellScores(self.ranking, who(blocks, self))].up_to(self.k), cell_counts(blocks, self)
         scores, counts = blocks[HitScores(self.ranking, self.relevance, who(blocks, self))]
-        return scores.up_to(self.k), counts.up_to(self.k)
+        return scores.up_to(self.k)[:-1], counts.up_to(self.k)[:-1]
 
 
 @dataclass(frozen=True)
@@ -145,14 +147,20 @@ class UserDeviation(TotalMetric):
         """`[B]` float64, NaN where undefined."""
         raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
 
+    def totals(self, blocks: Blocks) -> Floats:
+        """`[G + 1]`: the values of all users, added up by group."""
+        return sums_by_code(blocks[UserGroups()], user_group_count(blocks), self.user_values(blocks))
+
     def update(self, blocks: Blocks) -> Tally:
-        values, groups, labels = self.user_values(blocks), blocks[UserGroups()], blocks.context.users["groups"].labels
-        total, count = sums_by_code(groups, len(labels) + 1, values), blocks[UserGroupSizes()]
+        groups, size = blocks[UserGroups()], user_group_count(blocks)
+        users, total, count = len(blocks), self.totals(blocks), blocks[UserGroupSizes()]
         if np.isnan(total).any() or not blocks.everyone(self.counted(blocks)):
+            values = self.user_values(blocks)
             has_value = self.counted(blocks) & ~values.isnan()
             values, groups = values[has_value], groups[has_value]
-            total, count = sums_by_code(groups, len(labels) + 1, values), sums_by_code(groups, len(labels) + 1)
-        return Tally(Sums({"users": len(values), "found": total, "there": count}), facts={"labels": labels})
+            users, total, count = len(values), sums_by_code(groups, size, values), sums_by_code(groups, size)
+        facts = {"labels": blocks.context.users["groups"].labels}
+        return Tally(Sums({"users": users, "found": total, "there": count}), facts=facts)
 
     def compute(self, state: Any) -> Result:
         return compared(state, mean_gap, self.undefined, self.unassigned)
@@ -163,7 +171,7 @@ class UserGroupSizes(Block[Floats]):
     """How many users of the batch are in each group, those without one first: `[G + 1]` float64."""
 
     def make(self, blocks: Blocks) -> Floats:
-        return sums_by_code(blocks[UserGroups()], len(blocks.context.users["groups"].labels) + 1)
+        return sums_by_code(blocks[UserGroups()], user_group_count(blocks))
 
 
 @dataclass(frozen=True)
@@ -223,3 +231,8 @@ class UserMADRating(UserDeviation):
     def user_values(self, blocks: Blocks) -> Tensor:
         total = blocks[ScoreSums(self.ranking)].up_to(self.k)
         return total / blocks[ShownWithin(self.k, self.ranking)]
+
+    def totals(self, blocks: Blocks) -> Floats:
+        if int(blocks[ShownCount(self.ranking)].min()) < self.k:
+            return super().totals(blocks)
+        return np.add.reduce(blocks[GroupScores(self.ranking)][:, : self.k], axis=1) / self.k

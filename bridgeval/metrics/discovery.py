@@ -26,10 +26,9 @@ from bridgeval.engine.blocks import (
 )
 from bridgeval.engine.hits import PlaceList, Repeated
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.engine.running import Running
 from bridgeval.metrics.labels import LabelBits, label_count
 from bridgeval.metrics.placesums import place_sums, sums_needed
-from bridgeval.metrics.totals import over_places
+from bridgeval.metrics.totals import ListedItems, over_places
 
 
 @dataclass(frozen=True)
@@ -183,10 +182,11 @@ class CategoricalDiversity(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         if self.of == "items":
-            different = label_count(touched.up_to(self.k) for touched in blocks[TouchedLabels(self.ranking)])
+            cutoffs = blocks.together_with(self.k)
+            different = blocks[ListedLabels(self.ranking, cutoffs)][cutoffs.index(self.k)]
         else:
-            different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k)
-        return different.double() / _places(blocks, self.ranking, self.k, self.divide_by)
+            different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k).double()
+        return different / _places(blocks, self.ranking, self.k, self.divide_by)
 
 
 def _places(blocks: Blocks, ranking: Ranking, k: int, divide_by: Literal["shown", "k"]) -> Tensor | int:
@@ -220,7 +220,7 @@ class SeenPlaces(Block[PlaceList]):
         if self.repeated == "once" and ranked.repeated:
             first = blocks[FirstShown(self.ranking)][rows, places]
             rows, places = rows[first], places[first]
-        return PlaceList(rows, places + 1, len(blocks), ranked.items.shape[1])
+        return PlaceList(rows, places + 1, len(blocks), ranked.items.shape[1], blocks.cutoffs)
 
 
 @dataclass(frozen=True)
@@ -239,13 +239,17 @@ class ItemSurprisal(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class TouchedLabels(Block[list[Running[Tensor]]]):
-    """The features that the first k places show, as bits: `[B]` int32, for each word of them."""
+class ListedLabels(Block[Tensor]):
+    """How many features the items in the first places of each list have between them: `[cutoffs, B]` float64."""
 
-    ranking: Ranking = Ranking()
+    ranking: Ranking
+    cutoffs: tuple[int, ...]
 
-    def make(self, blocks: Blocks) -> list[Running[Tensor]]:
-        return [over_places(blocks, self.ranking, bits, torch.Tensor.bitwise_or_) for bits in blocks[LabelBits()]]
+    def make(self, blocks: Blocks) -> Tensor:
+        items = blocks[ListedItems(self.ranking)]
+        return label_count(
+            over_places(items, bits, torch.Tensor.bitwise_or_, self.cutoffs) for bits in blocks[LabelBits()]
+        ).double()
 
 
 @dataclass(frozen=True)

@@ -160,19 +160,20 @@ class NewTopics(Block[Running[Tensor]]):
             for above, here in pairwise(cells.view(most + 1, hits.size)):
                 here |= above
             touched.append(cells.index_select(0, where))
-        found = label_count(touched)
-        return hits.running(torch.where(hits.ordinal == 1, found, found.diff(prepend=found[:1])).double())
+        found, ordinal = numbers(label_count(touched)), numbers(hits.ordinal)
+        more = found[1:] - found[:-1] * (ordinal[1:] > 1)
+        return hits.running(torch.cat([torch.as_tensor(found[:1]), torch.as_tensor(more)]).double())
 
 
 @dataclass(frozen=True)
 class RelevantTopics(Block[Tensor]):
-    """How many features the relevant items of each user have between them: `[B]` int32."""
+    """How many features the relevant items of each user have between them: `[B]` float64."""
 
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Relevant(self.relevance)].items.t()
+        items = blocks[Relevant(self.relevance)].items
         none = torch.zeros(len(blocks), dtype=torch.int32, device=blocks.device)
         return label_count(
-            reduce(torch.bitwise_or, by_item(bits, items), none) for bits in blocks[LabelBits(positive=True)]
-        )
+            reduce(torch.bitwise_or, by_item(bits, items).unbind(1), none) for bits in blocks[LabelBits(positive=True)]
+        ).double()

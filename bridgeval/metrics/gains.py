@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import Ranking, Relevance, RelevantLists
+from bridgeval.data.ranking import Ranking, Relevance
 from bridgeval.data.sorting import sorted_rows
 from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, at_cutoff
 from bridgeval.engine.hits import HitList, HitPlaces
@@ -76,9 +76,19 @@ class GainInEffect(Block[Gain]):
     def make(self, blocks: Blocks) -> Gain:
         if self.gain not in ("linear", "exponential"):
             return self.gain
+        return "binary" if blocks[OnlyOnes(self.relevance)] else self.gain
+
+
+@dataclass(frozen=True)
+class OnlyOnes(Block[bool]):
+    """Whether every relevant item of the batch has the grade 1."""
+
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> bool:
         relevant = blocks[Relevant(self.relevance)]
-        alike = relevant.gains == 1
-        return "binary" if bool(alike.all()) or bool((alike | ~relevant.valid).all()) else self.gain
+        ones = relevant.gains == 1
+        return bool(ones.all()) or bool((ones | ~relevant.valid).all())
 
 
 @dataclass(frozen=True)
@@ -87,17 +97,12 @@ class Graded:
 
     Attributes:
         gains: `[n]` float64.
-        relevant: the lists that the hits are in.
+        relevance: the policy by which they are hits.
     """
 
     hits: HitList
     gains: Tensor
-    relevant: RelevantLists
-
-    @cached_property
-    def items(self) -> Tensor:
-        """`[n]` codes."""
-        return self.hits.of_relevant(self.relevant.items)
+    relevance: Relevance
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class GradedHits(Block[Graded]):
             gains = torch.ones(len(hits.rows), dtype=torch.float64, device=blocks.device)
         else:
             gains = hits.of_relevant(blocks[Gains(self.gain, relevance)])
-        return Graded(hits, gains, blocks[Relevant(relevance)])
+        return Graded(hits, gains, relevance)
 
 
 @dataclass(frozen=True)

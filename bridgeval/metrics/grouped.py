@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.data.tensors import sums_by_code
 from bridgeval.engine.blocks import Block, Blocks, Counted, UserGroups, by_item
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import TotalMetric
@@ -18,6 +19,7 @@ from bridgeval.engine.state import Floats
 from bridgeval.metrics.totals import (
     CellCounts,
     HistoryItems,
+    HistoryTally,
     HitItems,
     ItemTally,
     ListedItems,
@@ -25,7 +27,6 @@ from bridgeval.metrics.totals import (
     cell_counts,
     counted_items,
     listed_by,
-    sums_by_code,
     tells_user_groups,
     user_group_count,
     who,
@@ -114,7 +115,7 @@ class ShownPairs(Block[Floats]):
 
 @dataclass(frozen=True)
 class HitGroups(Block[Running[Floats]]):
-    """How many hits in the first k places are of each group: `[1, item groups]` float64."""
+    """How many hits in the first k places are of each group, and of none: `[item groups + 1]` float64."""
 
     groups: Block[Codes]
     ranking: Ranking
@@ -124,8 +125,8 @@ class HitGroups(Block[Running[Floats]]):
     def make(self, blocks: Blocks) -> Running[Floats]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
-        cells = grouped(blocks, blocks[self.groups], hits.by_place(items))
-        return Running(lambda start, stop: cells.counts(hits.places(start, stop)))
+        groups = blocks[self.groups]
+        return hits.by_code(by_item(groups.codes, items), groups.count + 1)
 
 
 @dataclass(frozen=True)
@@ -133,12 +134,13 @@ class GroupCounts(Block[Floats]):
     """How many cells hold an item of each group: `[item groups]` float64."""
 
     groups: Block[Codes]
-    cells: Block[Tensor]
+    tally: ItemTally | HistoryTally
 
     def make(self, blocks: Blocks) -> Floats:
-        if few_items(blocks, self.cells):
-            return blocks[self.groups].sums(blocks[ItemTally(self.cells)])
-        return grouped(blocks, blocks[self.groups], blocks[self.cells]).counts()[0]
+        cells = self.tally.cells
+        if few_items(blocks, cells):
+            return blocks[self.groups].sums(np.add.reduce(blocks[self.tally]))
+        return grouped(blocks, blocks[self.groups], blocks[cells]).counts()[0]
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,10 @@ class HistoryPairs(Block[Floats]):
     counted: Counted | None
 
     def make(self, blocks: Blocks) -> Floats:
-        items, users = blocks[HistoryItems(self.counted)], blocks[UserGroups()][:, None]
-        return grouped(blocks, blocks[self.groups], items, users).counts()
+        items = HistoryItems(self.counted)
+        if tells_user_groups(blocks, items):
+            return blocks[self.groups].sums_by_row(blocks[HistoryTally(items)])
+        return grouped(blocks, blocks[self.groups], blocks[items], blocks[UserGroups()][:, None]).counts()
 
 
 def few_items(blocks: Blocks, cells: Block[Tensor]) -> bool:
@@ -173,14 +177,14 @@ def shown_pairs(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Fl
 
 def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
     """`[item groups]`: how many hits in these places are of each group."""
-    return blocks[HitGroups(groups, metric.ranking, metric.relevance, who(blocks, metric))].up_to(metric.k)[0]
+    return blocks[HitGroups(groups, metric.ranking, metric.relevance, who(blocks, metric))].up_to(metric.k)[:-1]
 
 
 def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
     """`[item groups]`: how many relevant rows are of each group."""
-    return blocks[GroupCounts(groups, RelevantItems(metric.relevance, who(blocks, metric)))]
+    return blocks[GroupCounts(groups, ItemTally(RelevantItems(metric.relevance, who(blocks, metric))))]
 
 
 def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
     """`[item groups]`: how many items of each group the users have in the history."""
-    return blocks[GroupCounts(groups, HistoryItems(who(blocks, metric)))]
+    return blocks[GroupCounts(groups, HistoryTally(HistoryItems(who(blocks, metric))))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -12,18 +11,18 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.tensors import picked, row_sums
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, ShownColumn, ShownCount
-from bridgeval.engine.hits import HitList, HitPlaces
+from bridgeval.data.tensors import picked, row_sums, rows_by_code, sums_by_code
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, ShownColumn, ShownCount, UserGroups
+from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats
-from bridgeval.metrics.gains import Gain, GainInEffect, GradedHits, discounts
-from bridgeval.metrics.totals import HitItems, counted_items, sums_by_code
+from bridgeval.metrics.gains import DiscountedGains, Gain, GainInEffect, GradedHits
+from bridgeval.metrics.totals import HitItems, counted_items, user_group_count
 
 
 @dataclass(frozen=True)
 class GainSums(Block[Running[Floats]]):
-    """What each item is worth where it is a hit in the first k places, added up: `[V]` float64."""
+    """What each item is worth where it is a hit in the first k places, added up: `[V + 1]` float64; V is no item."""
 
     gain: Gain
     discount: Literal["log2", "none"]
@@ -36,9 +35,10 @@ class GainSums(Block[Running[Floats]]):
         graded = blocks[GradedHits(gain, self.ranking, self.relevance)]
         gains = graded.gains
         if self.discount == "log2":
-            gains = gains * discounts("log2", blocks.batch.shown.width, blocks.device)[graded.hits.place_of - 1]
-        items = counted_items(blocks, self.counted, graded.items, graded.hits.rows)
-        return hit_sums(blocks, graded.hits, items, gains)
+            gains = blocks[DiscountedGains(gain, "log2", self.ranking, self.relevance)]
+        items = blocks[HitItems(self.ranking, graded.relevance)]
+        items = counted_items(blocks, self.counted, items, graded.hits.rows)
+        return graded.hits.by_code(items, blocks.batch.shown.pad + 1, gains)
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,19 @@ class ScoreSums(Block[Running[Tensor]]):
         if bool((blocks[ShownCount(self.ranking)] < scores.shape[1]).any()):
             scores = scores.masked_fill(~blocks[Ranked(self.ranking)].valid[:, : blocks.cutoff], 0)
         starts = [0, *(k for k in blocks.cutoffs if k < scores.shape[1])]
-        sums = row_sums(scores, starts)
-        return Running(
-            lambda start, stop: row_sums(scores[:, start:stop], [0])[0],
-            known=dict(zip(blocks.cutoffs, accumulate(sums), strict=False)),
+        return Running.in_steps(
+            blocks.cutoffs, row_sums(scores, starts), lambda start, stop: row_sums(scores[:, start:stop], [0])[0]
         )
+
+
+@dataclass(frozen=True)
+class GroupScores(Block[Floats]):
+    """The scores in each place, added up over the lists of each user group, which must be full: `[user groups, C]`."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Floats:
+        return rows_by_code(listed_scores(blocks, self.ranking), blocks[UserGroups()], user_group_count(blocks))
 
 
 @dataclass(frozen=True)
@@ -70,9 +78,8 @@ class CellScores(Block[Running[Floats]]):
         pad, scores = blocks.batch.shown.pad, listed_scores(blocks, self.ranking)
         items = counted_items(blocks, self.counted, blocks[Ranked(self.ranking)].items[:, : blocks.cutoff])
         sums = sums_by_code(*_by_cutoff(items, pad + 1, blocks.cutoffs), scores).reshape(-1, pad + 1)[:, :pad]
-        return Running(
-            lambda start, stop: sums_by_code(items[:, start:stop], pad, scores[:, start:stop]),
-            known=dict(zip(blocks.cutoffs, np.cumsum(sums, axis=0), strict=True)),
+        return Running.in_steps(
+            blocks.cutoffs, sums, lambda start, stop: sums_by_code(items[:, start:stop], pad, scores[:, start:stop])
         )
 
 
@@ -95,7 +102,7 @@ def _by_cutoff(items: Tensor, count: int, cutoffs: Sequence[int]) -> tuple[Tenso
 
 @dataclass(frozen=True)
 class HitScores(Block[tuple[Running[Floats], Running[Floats]]]):
-    """The scores of each item where it is a hit in the first k places, added up, and how many: `[V]` float64 each."""
+    """The scores of each item where it is a hit in the first k places, added up, and how many: `[V + 1]` each."""
 
     ranking: Ranking
     relevance: Relevance
@@ -105,17 +112,5 @@ class HitScores(Block[tuple[Running[Floats], Running[Floats]]]):
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         items = counted_items(blocks, self.counted, blocks[HitItems(self.ranking, self.relevance)], hits.rows)
         scores = picked(blocks[ShownColumn("score", self.ranking)], hits.rows, hits.place_of - 1).double()
-        return hit_sums(blocks, hits, items, scores), hit_sums(blocks, hits, items, torch.ones_like(scores))
-
-
-def hit_sums(blocks: Blocks, hits: HitList, items: Tensor, numbers: Tensor) -> Running[Floats]:
-    """`[V]` float64: numbers `[n]` of hits in the first k places, added up by item."""
-    # The blocks keep this function, so it must not keep them: a cycle holds a whole batch until it is collected.
-    pad = blocks.batch.shown.pad
-    items, numbers, places = hits.by_place(items), hits.by_place(numbers), hits.places
-
-    def between(start: int, stop: int) -> Floats:
-        chosen = places(start, stop)
-        return sums_by_code(items[chosen], pad, numbers[chosen])
-
-    return Running(between)
+        size = blocks.batch.shown.pad + 1
+        return hits.by_code(items, size, scores), hits.by_code(items, size)

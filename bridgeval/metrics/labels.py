@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bridgeval.data.context import Table
 from bridgeval.engine.blocks import Block, Blocks
 
 LABELS_IN_A_WORD = 31
@@ -28,19 +29,19 @@ class LabelBits(Block[Tensor]):
     positive: bool = False
 
     def make(self, blocks: Blocks) -> Tensor:
-        features = blocks.lookup.items("features")
-        if self.positive and blocks.lookup.once("no feature below 0", lambda: bool((features >= 0).all())):
+        features = blocks.context.items["features"]
+        if self.positive and blocks.lookup.once("no feature below 0", lambda: bool((features.values >= 0).all())):
             return blocks[LabelBits()]
-        return blocks.lookup.once(self, lambda: self._of(features))
+        return blocks.lookup.once(self, lambda: blocks.lookup.aligned(self._of(features)).t().contiguous())
 
-    def _of(self, features: Tensor) -> Tensor:
-        has = features > 0 if self.positive else features != 0
-        count = max(math.ceil(features.shape[1] / LABELS_IN_A_WORD), 1)
-        words = torch.zeros((count, len(has)), dtype=torch.int32, device=has.device)
-        for label, of_items in enumerate(has.unbind(1)):
-            word, bit = divmod(label, LABELS_IN_A_WORD)
-            words[word] |= of_items.int() << bit
-        return words
+    def _of(self, features: Table) -> Table:
+        """The words of each item that has features."""
+        has = features.values > 0 if self.positive else features.values != 0
+        labels = np.arange(has.shape[1])
+        # Sums of different powers of two are exact, and the bits of a word.
+        powers = np.zeros((len(labels), max(math.ceil(len(labels) / LABELS_IN_A_WORD), 1)))
+        powers[labels, labels // LABELS_IN_A_WORD] = 2.0 ** (labels % LABELS_IN_A_WORD)
+        return Table(features.ids, (has @ powers).astype(np.int32))
 
 
 def label_count(words: Iterable[Tensor]) -> Tensor:

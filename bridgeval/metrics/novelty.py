@@ -19,7 +19,7 @@ from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.running import Running
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.gains import DiscountedGains, Gain, GradedHits, discounts
-from bridgeval.metrics.totals import ListedItems
+from bridgeval.metrics.totals import HitItems, ListedItems
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]
@@ -67,7 +67,8 @@ class HitNovelty(Block[Running[Tensor]]):
     def make(self, blocks: Blocks) -> Running[Tensor]:
         graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
         gains = blocks[DiscountedGains(self.gain, "log2", self.ranking, self.relevance)]
-        return graded.hits.running(gains * by_item(blocks[self.novelty], graded.items))
+        items = blocks[HitItems(self.ranking, graded.relevance)]
+        return graded.hits.running(gains * by_item(blocks[self.novelty], items))
 
 
 @dataclass(frozen=True)

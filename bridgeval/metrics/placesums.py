@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import torch
@@ -17,8 +17,7 @@ from torch import Tensor
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.engine.running import Running
-from bridgeval.metrics.totals import over_places
+from bridgeval.metrics.totals import ListedItems, over_places
 
 T = TypeVar("T")
 Numbers = Block[Tensor]
@@ -36,46 +35,25 @@ def sums_needed(ranking: Ranking, numbers: Numbers) -> Needs:
 def place_sums(blocks: Blocks, ranking: Ranking, numbers: Numbers, k: int) -> Tensor:
     """`[B]` float64: numbers of items, added up over the first k places of each list."""
     needed = frozenset(cast("Numbers", other) for policy, other in blocks.needs.sums if policy == ranking)
-    return blocks[PlaceSums(ranking, needed | {numbers})][numbers].up_to(k)
+    cutoffs = blocks.together_with(k)
+    return blocks[PlaceSums(ranking, needed | {numbers}, cutoffs)][numbers][cutoffs.index(k)]
 
 
 @dataclass(frozen=True)
-class PlaceSums(Block["Mapping[Numbers, Share]"]):
-    """Several numbers of items, added up over the first k places of each list."""
+class PlaceSums(Block["Mapping[Numbers, Tensor]"]):
+    """Several numbers of items, added up over the first places of each list: `[cutoffs, B]` float64 each."""
 
     ranking: Ranking
     tables: frozenset[Numbers]
+    cutoffs: tuple[int, ...]
 
-    def make(self, blocks: Blocks) -> Mapping[Numbers, Share]:
+    def make(self, blocks: Blocks) -> Mapping[Numbers, Tensor]:
         words = blocks.lookup.once(
-            self, lambda: packed({table: blocks[table] for table in sorted(self.tables, key=repr)}, blocks.cutoff)
+            self, lambda: packed({table: blocks[table] for table in sorted(self.tables, key=repr)}, self.cutoffs[-1])
         )
-        running = [over_places(blocks, self.ranking, word.numbers, Tensor.add_) for word in words]
-        return {
-            table: Share(sums, taken)
-            for sums, word in zip(running, words, strict=True)
-            for table, taken in word.shares.items()
-        }
-
-
-@dataclass(frozen=True)
-class Share:
-    """One of several sums that were added up together.
-
-    Attributes:
-        together: the sums.
-        taken: this one, out of them.
-    """
-
-    together: Running[Tensor]
-    taken: Callable[[Tensor], Tensor]
-    _known: dict[int, Tensor] = field(default_factory=dict)
-
-    def up_to(self, k: int) -> Tensor:
-        """`[B]` float64."""
-        if k not in self._known:
-            self._known[k] = self.taken(self.together.up_to(k))
-        return self._known[k]
+        items = blocks[ListedItems(self.ranking)]
+        sums = [(word, over_places(items, word.numbers, Tensor.add_, self.cutoffs)) for word in words]
+        return {table: taken(of_word) for word, of_word in sums for table, taken in word.shares.items()}
 
 
 @dataclass(frozen=True)
@@ -119,13 +97,21 @@ def _one_above_the_other(words: Sequence[Word], places: int) -> Sequence[Word]:
 
 def _side_by_side(first: Word, second: Word) -> Word:
     """Two words in one."""
-    shares = {table: _then(torch.real, taken) for table, taken in first.shares.items()}
-    shares |= {table: _then(torch.imag, taken) for table, taken in second.shares.items()}
+    shares = {table: _then(_real, taken) for table, taken in first.shares.items()}
+    shares |= {table: _then(_imag, taken) for table, taken in second.shares.items()}
     return Word(torch.complex(first.numbers, second.numbers), shares)
 
 
 def _then(first: Callable[[Tensor], Tensor], second: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return lambda sums: second(first(sums))
+
+
+def _real(sums: Tensor) -> Tensor:
+    return sums.real.contiguous()
+
+
+def _imag(sums: Tensor) -> Tensor:
+    return sums.imag.contiguous()
 
 
 def _itself(sums: Tensor) -> Tensor:

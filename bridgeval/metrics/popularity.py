@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from bridgeval.data.context import Context, Table
+from bridgeval.data.sorting import order_of_small
 from bridgeval.engine.blocks import Block, Blocks
+from bridgeval.engine.state import Floats
 from bridgeval.metrics.grouped import Codes
 
 HEAD, TAIL = 1, 2
@@ -54,13 +57,25 @@ def head_of(context: Context, pop_ratio: float) -> Table:
     array([ True,  True, False])
     """
     popularity = context.items["popularity"]
-    order = np.argsort(-popularity.values, kind="stable")
+    order = _falling(popularity.values)
     so_far = np.cumsum(popularity.values[order])
     # 0.57 * 100 is 56.99999999999999: rounding keeps a whole share whole.
     limit = round(pop_ratio * float(popularity.values.sum()), 9)
     head = np.zeros(len(order), dtype=bool)
     head[order[: int(np.searchsorted(so_far, limit, side="right")) + 1]] = True
     return Table(popularity.ids, head)
+
+
+def _falling(numbers: Floats) -> npt.NDArray[np.int64]:
+    """The index that sorts numbers from 0 up, the highest first; equal ones keep their order.
+
+    >>> _falling(np.array([2.0, 5.0, 2.0])), _falling(np.array([5.0, 1e-20, 2e-20]))
+    (array([1, 0, 2]), array([0, 2, 1]))
+    """
+    if (numbers == np.floor(numbers)).all():
+        highest = numbers.max(initial=0)
+        return order_of_small(torch.from_numpy(highest - numbers), int(highest)).numpy()
+    return np.argsort(-numbers, kind="stable")
 
 
 def head_in(blocks: Blocks, pop_ratio: float) -> Table:

@@ -6,8 +6,9 @@ one past the vocabulary, which tables send to a value that does not count either
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.tensors import array_of
+from bridgeval.data.tensors import array_of, sums_by_code
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups
 from bridgeval.engine.hits import HitPlaces
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
@@ -24,6 +25,9 @@ from bridgeval.engine.running import Running
 from bridgeval.engine.state import Floats, ItemSums
 
 Among = Literal["shown", "catalogue"]
+
+# Places of all lists whose items are looked up at once.
+PLACES_NEAR = 5
 
 
 def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
@@ -58,22 +62,29 @@ class ListedItems(Block[Tensor]):
 
 
 def over_places(
-    blocks: Blocks, ranking: Ranking, numbers: Tensor, into: Callable[[Tensor, Tensor], Tensor]
-) -> Running[Tensor]:
-    """`[B]`: numbers of items, `[V + 1]`, of the first k places of each list, put one after another `into` zeros.
+    items: Tensor, numbers: Tensor, into: Callable[[Tensor, Tensor], Tensor], cutoffs: Sequence[int]
+) -> Tensor:
+    """`[cutoffs, B]`: numbers of items, `[V + 1]`, of the first places of each list, put one after another into zeros.
 
-    A place at a time, so that what is looked up stays in the cache.
+    A few places at a time, so that what is looked up stays in the cache.
+
+    Args:
+        items: place by place, as `ListedItems` has them.
+        into: puts the second `[B]` into the first.
     """
-    items = blocks[ListedItems(ranking)]
-
-    def between(start: int, stop: int) -> Tensor:
-        so_far = numbers.new_zeros(items.shape[1])
-        of_place = torch.empty_like(so_far)
-        for place in items[start:stop]:
-            into(so_far, torch.index_select(numbers, 0, place, out=of_place))
-        return so_far
-
-    return Running(between, into)
+    so_far = numbers.new_zeros((len(cutoffs), items.shape[1]))
+    found = numbers.new_empty((PLACES_NEAR, items.shape[1]))
+    before = None
+    for here, (start, stop) in zip(so_far, pairwise([0, *cutoffs]), strict=True):
+        if before is not None:
+            here.copy_(before)
+        for places in torch.split(items[start:stop], PLACES_NEAR):
+            of_places = found[: len(places)]
+            torch.index_select(numbers, 0, places.reshape(-1), out=of_places.view(-1))
+            for of_place in of_places:
+                into(here, of_place)
+        before = here
+    return so_far
 
 
 @dataclass(frozen=True)
@@ -111,12 +122,26 @@ class HistoryItems(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ItemTally(Block[Floats]):
-    """How many cells hold each item of the vocabulary: `[V]` float64."""
+    """How many cells hold each item of the vocabulary: `[1, V]` float64."""
 
     cells: Block[Tensor]
 
     def make(self, blocks: Blocks) -> Floats:
-        return sums_by_code(blocks[self.cells], blocks.batch.shown.pad)
+        return counts_by_item(blocks[self.cells], 1, blocks.batch.shown.pad)
+
+
+@dataclass(frozen=True)
+class HistoryTally(Block[Floats]):
+    """How many users of each group have each item in the history: `[user groups, V]` float64.
+
+    All users are one group where `CellCounts` takes them for one.
+    """
+
+    cells: HistoryItems
+
+    def make(self, blocks: Blocks) -> Floats:
+        items, (groups, first_codes) = blocks[self.cells], codes_of_users(blocks, self.cells)
+        return counts_by_item(items if groups == 1 else items + first_codes[:, None], groups, blocks.batch.shown.pad)
 
 
 def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
@@ -135,16 +160,25 @@ class CellCounts(Block[Running[Floats]]):
 
     def make(self, blocks: Blocks) -> Running[Floats]:
         items, pad = blocks[self.listed], blocks.batch.shown.pad
-        groups = 1
-        if tells_user_groups(blocks, self.listed):
-            groups = user_group_count(blocks)
-            first_codes = (blocks[UserGroups()] * (pad + 1)).to(items.dtype)
+        groups, first_codes = codes_of_users(blocks, self.listed)
 
         def between(start: int, stop: int) -> Floats:
             codes = items[start:stop] if groups == 1 else items[start:stop] + first_codes
-            return sums_by_code(codes, groups * (pad + 1)).reshape(groups, pad + 1)[:, :pad]
+            return counts_by_item(codes, groups, pad)
 
         return Running(between)
+
+
+def codes_of_users(blocks: Blocks, cells: Block[Tensor]) -> tuple[int, Tensor]:
+    """How many groups of users are told apart among cells; and `[B]` int32, what to add to the items of each user."""
+    if not tells_user_groups(blocks, cells):
+        return 1, torch.zeros(len(blocks), dtype=torch.int32, device=blocks.device)
+    return user_group_count(blocks), (blocks[UserGroups()] * (blocks.batch.shown.pad + 1)).to(torch.int32)
+
+
+def counts_by_item(codes: Tensor, groups: int, pad: int) -> Floats:
+    """`[user groups, V]` float64: how often each item occurs, by codes of both."""
+    return sums_by_code(codes, groups * (pad + 1)).reshape(groups, pad + 1)[:, :pad]
 
 
 def user_group_count(blocks: Blocks) -> int:
@@ -152,11 +186,11 @@ def user_group_count(blocks: Blocks) -> int:
     return len(blocks.context.users["groups"].labels) + 1
 
 
-def tells_user_groups(blocks: Blocks, listed: ListedItems) -> bool:
+def tells_user_groups(blocks: Blocks, cells: Block[Tensor]) -> bool:
     """Whether items are counted for each user group apart: one look at the cells serves all that ask."""
     if "groups" not in blocks.context.users:
         return False
-    return user_group_count(blocks) * (blocks.batch.shown.pad + 1) < blocks[listed].numel()
+    return user_group_count(blocks) * (blocks.batch.shown.pad + 1) < blocks[cells].numel()
 
 
 @dataclass(frozen=True)
@@ -173,13 +207,6 @@ class ItemCounts(Block[Floats]):
 def cell_counts(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
     """`[V]` float64: how many of the first k places of all lists hold each item."""
     return blocks[ItemCounts(listed_by(blocks, metric), metric.k)]
-
-
-def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Floats:
-    """`[count]` float64: how often each code occurs, or what its weights come to; `count` itself is left out."""
-    weights = None if weights is None else weights.reshape(-1)
-    sums = torch.bincount(codes.reshape(-1), weights, minlength=count + 1)
-    return array_of(sums)[:count].astype(np.float64, copy=False)
 
 
 def among_needs(among: Among) -> Needs:

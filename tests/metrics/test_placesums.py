@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bridgeval.engine.blocks import Block
 from bridgeval.metrics.placesums import packed
+from bridgeval.metrics.totals import over_places
 
 PLACES = 40
 SOME = torch.tensor([3.0, 0.0, 7.0, 1.0, 0.0])
@@ -44,3 +45,14 @@ def test_sums_of_words_are_those_of_each_table(tables, words):
     assert found.keys() == given.keys()
     for table, numbers in given.items():
         torch.testing.assert_close(found[table], numbers[items].sum(1), rtol=1e-13, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("cutoffs", [(PLACES,), (1, 2, 3), (4, 17, 90)])
+def test_sums_over_places_are_those_of_a_loop_for_every_cutoff(cutoffs):
+    items = torch.randint(0, 5, (PLACES, 30), generator=torch.Generator().manual_seed(6), dtype=torch.int32)
+    added = over_places(items, HUGE.double(), Tensor.add_, cutoffs)
+    joined = over_places(items, torch.tensor([1, 2, 4, 8, 0]), Tensor.bitwise_or_, cutoffs)
+    for at, k in enumerate(cutoffs):
+        for user, shown in enumerate(items[:k].t().tolist()):
+            assert added[at, user] == sum(HUGE[item].item() for item in shown)
+            assert joined[at, user] == sum({(1, 2, 4, 8, 0)[item] for item in shown})

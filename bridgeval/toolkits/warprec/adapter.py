@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.data.needs import Needs
+from bridgeval.data.tensors import tensor_of
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric, UserMetric, check_cutoff, literal
 from bridgeval.engine.summary import Result
@@ -170,7 +171,7 @@ class Adapted(Metric):
                 given[name] = whole[rows.rows]
             else:
                 values = blocks.context.items[table]
-                given[name] = torch.from_numpy(values.aligned(rows.space.ids)).to(blocks.device)
+                given[name] = tensor_of(values.aligned(rows.space.ids)).to(blocks.device)
         return given
 
     def _instance(self, users: int, items: int, given: Mapping[str, Tensor]) -> BaseMetric:
@@ -178,8 +179,8 @@ class Adapted(Metric):
         sizes = {name: size for name, size in zip(SIZES, (users, items), strict=True) if name in asked}
         cutoff = {} if self.k is None else {"k": self.k}
         padded = {
-            # An extra row for "no item", as in WarpRec's lookups; popularity has none there.
-            name: value
+            # An extra row for "no item", as in WarpRec's lookups; popularity has none there. Authors may write to both.
+            name: value.clone()
             if name in ("item_interactions", "user_cluster")
             else torch.cat([value, torch.zeros_like(value[:1])])
             for name, value in given.items()

@@ -207,6 +207,29 @@ def test_clusters_are_looked_up_by_user_and_by_item():
         bridgeval.evaluate(shown, {"x": ["a"]}, metric(Clusters, k=2), item_groups={"a": 1})
 
 
+class HalvesPopularity(TopKMetric):
+    """Writes to what its constructor is given, and adds it up."""
+
+    def __init__(self, k: int, item_interactions: Tensor, **kwargs: Any):
+        super().__init__(k=k)
+        self.popularity = item_interactions.mul_(0.5)
+        self.add_state("total", default=torch.zeros(1), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
+        self.total += self.popularity[kwargs[f"top_{self.k}_indices"]].sum()
+
+    def compute(self):
+        return {"HalvesPopularity": self.total}
+
+
+def test_what_an_author_writes_to_is_the_authors_own():
+    shown = {"x": {"a": 3, "b": 2}, "y": {"b": 1, "a": 0.5}}
+    known = {"history": {"p": ["a", "b"], "q": ["a"]}, "batch_size": 1}
+    for _ in range(2):
+        report = bridgeval.evaluate(shown, {"x": ["a"], "y": ["a"]}, [metric(HalvesPopularity, k=1), "ARP@1"], **known)
+        assert report.values == {"custom:HalvesPopularity@1": 1.0 + 0.5, "ARP@1": (2 + 1) / 2}
+
+
 def test_a_registered_class_is_found_by_its_name():
     assert metric("blockprecision", k=3) == metric(BlockPrecision, k=3)
     assert "BlockPrecision" in metric_registry.list_registered()
