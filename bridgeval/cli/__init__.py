@@ -18,6 +18,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -50,8 +51,9 @@ COMMANDS = {
 }
 
 SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, FAULT, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
-# Signals that came.
+# Signals that came; and how often one is put off while a module is imported, a tenth of a second each.
 INTERRUPTS: list[int] = []
+PATIENCE = 100
 
 
 class Program(click.Group):
@@ -120,17 +122,32 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _interrupt(number: int, frame: Any) -> None:
-    """Notes the signal, for a library that is interrupted while it is imported may say so in an error of its own."""
+    """Raises the interruption, but not inside an import: libraries take it for an error there, or end the process."""
     INTERRUPTS.append(number)
-    signal.default_int_handler(number, frame)
+    if len(INTERRUPTS) <= PATIENCE and _imports(frame):
+        _interrupt_again()
+    else:
+        signal.default_int_handler(number, frame)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported."""
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _raise_again(lost: Any) -> None:
-    """An interruption where Python cannot raise one, such as a callback of its own, comes again a moment later."""
-    if not issubclass(lost.exc_type, KeyboardInterrupt):
+    """An interruption where Python cannot raise one, such as a callback of its own, comes again."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _interrupt_again()
+    else:
         sys.__unraisablehook__(lost)
-        return
-    again = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
+
+
+def _interrupt_again() -> None:
+    """The same signal, a moment later; to the thread that handles it, so that what that waits for is interrupted."""
+    again = threading.Timer(0.1, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
     again.daemon = True
     again.start()
 
