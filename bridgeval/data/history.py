@@ -68,17 +68,16 @@ class History:
 
     def counts(self, users: Ids) -> npt.NDArray[np.int64]:
         """`[len(users)]`: how many items each of some users has."""
-        return np.append(self.lengths, 0)[self._places_of(users)]
+        return self.lengths if users.equals(self.users) else np.append(self.lengths, 0)[self._places_of(users)]
 
     def lists(self, users: Ids, items: Ids) -> Lists:
         """The lists of some users; items that are not among `items`, a sorted vocabulary, are left out."""
         lists = Lists(self.offsets, self.codes)
-        places = self._places_of(users)
-        if not np.array_equal(places, np.arange(len(self.users))):
-            lists = Lists(np.append(self.offsets, self.pairs), self.codes).take(places)
-        code_of = self.items.positions_in(items, "item ids of the lists and of the history").astype(np.int32)
-        if np.array_equal(code_of, np.arange(len(items))):
+        if not users.equals(self.users):
+            lists = Lists(np.append(self.offsets, self.pairs), self.codes).take(self._places_of(users))
+        if items.equals(self.items):
             return lists
+        code_of = self.items.positions_in(items, "item ids of the lists and of the history").astype(np.int32)
         codes = looked_up(code_of, lists.items)
         known = codes >= 0
         if known.all():

@@ -241,12 +241,14 @@ def mean_gap(means: Floats) -> float | None:
     2.0
     """
     defined = means[~np.isnan(means)]
-    if len(defined) < 2:
+    count = len(defined)
+    if count < 2:
         return None
     with np.errstate(invalid="ignore"):
         gaps = np.abs(defined[:, None] - defined)
-    first, second = np.triu_indices(len(defined), 1)
-    return float(gaps[first, second].mean())
+    # Of an infinite mean and itself it is not a number.
+    np.fill_diagonal(gaps, 0)
+    return float(gaps.sum() / (count * (count - 1)))
 
 
 def ratio(above: Any, below: Any) -> Floats:

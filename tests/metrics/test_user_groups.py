@@ -48,3 +48,4 @@ def test_a_score_of_minus_infinity_stays_with_its_own_group():
     name = 'UserMADRating(masked="keep")@2'
     report = bridgeval.evaluate(lists, {key: ["a"] for key in lists}, name, user_groups={1: "p", 2: "q", 3: "r"})
     assert report.results[name].parts == {"p": -math.inf, "q": 4.0, "r": 2.0}
+    assert report[name] == math.inf
