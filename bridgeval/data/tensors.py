@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy import sparse
+
+# What is behind `csc_array @`, which would look at all codes before and at all numbers after.
+from scipy.sparse._sparsetools import csc_matvec, csc_matvecs
 from torch import Tensor
 
 # Bytes that are worked on together, so that they stay in the cache meanwhile.
@@ -78,25 +80,27 @@ def row_sums(cells: Tensor, starts: Sequence[int]) -> list[Tensor]:
 
 
 def rows_by_code(cells: Tensor, codes: Tensor, count: int) -> npt.NDArray[np.float64]:
-    """`[count, K]`: rows of `[B, K]` float64 added up by their codes, `[B]`.
+    """`[count, K]`: rows of `[B, K]` float64 added up by their codes, `[B]`, which must be below `count`.
 
-    On the CPU a product with a sparse matrix takes half of torch's time.
+    On the CPU a product with a sparse matrix takes a third of torch's time.
 
     >>> rows_by_code(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).double(), torch.tensor([1, 0, 1]), 2).tolist()
     [[3.0, 4.0], [6.0, 8.0]]
     """
     if not cells.is_cpu:
         return array_of(cells.new_zeros(count, cells.shape[1]).index_add_(0, codes, cells))
-    size = len(codes)
-    whose = (np.ones(size), codes.numpy().astype(np.int32), np.arange(size + 1, dtype=np.int32))
-    sums: npt.NDArray[np.float64] = sparse.csc_array(whose, shape=(count, size)) @ cells.numpy()
+    size, width = cells.shape
+    sums = np.zeros((count, width))
+    whose = np.arange(size + 1, dtype=np.int32), codes.numpy().astype(np.int32), np.ones(size)
+    csc_matvecs(count, size, width, *whose, np.ascontiguousarray(cells.numpy()).reshape(-1), sums.reshape(-1))
     return sums
 
 
 def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> npt.NDArray[np.float64]:
-    """`[count]` float64: how often each code, from 0, occurs, or what its weights come to; `count` itself is left out.
+    """`[count]` float64: how often each code occurs, or what its weights come to. Codes are from 0 to `count`, which is
+    left out.
 
-    On the CPU a product with a sparse matrix adds weights up by codes of 32 bits in three quarters of torch's time.
+    On the CPU a product with a sparse matrix adds weights up by codes of 32 bits in half of torch's time.
 
     >>> sums_by_code(torch.tensor([1, 0, 1, 2]), 2), sums_by_code(torch.tensor([1, 0]), 2, torch.tensor([0.5, 2.0]))
     (array([1., 2.]), array([2. , 0.5]))
@@ -105,8 +109,9 @@ def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> np
     if weights is None or codes.dtype != torch.int32 or not codes.is_cpu:
         sums = torch.bincount(codes, None if weights is None else weights.reshape(-1), minlength=count + 1)
         return array_of(sums)[:count].astype(np.float64, copy=False)
-    column = (weights.reshape(-1).numpy(), codes.numpy(), np.array([0, len(codes)]))
-    added: npt.NDArray[np.float64] = sparse.csc_array(column, shape=(count + 1, 1)) @ np.ones(1)
+    added = np.zeros(count + 1)
+    given = codes.numpy(), weights.reshape(-1).numpy().astype(np.float64, copy=False)
+    csc_matvec(count + 1, 1, np.array([0, len(codes)], dtype=np.int32), *given, np.ones(1), added)
     return added[:count]
 
 
