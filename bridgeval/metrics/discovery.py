@@ -28,7 +28,7 @@ from bridgeval.engine.hits import PlaceList, Repeated
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.metrics.labels import LabelBits, label_count
 from bridgeval.metrics.placesums import place_sums, sums_needed
-from bridgeval.metrics.totals import ListedItems, over_places
+from bridgeval.metrics.totals import ListedItems, bits_over_places
 
 
 @dataclass(frozen=True)
@@ -247,9 +247,7 @@ class ListedLabels(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         items = blocks[ListedItems(self.ranking)]
-        return label_count(
-            over_places(items, bits, torch.Tensor.bitwise_or_, self.cutoffs) for bits in blocks[LabelBits()]
-        ).double()
+        return label_count(bits_over_places(items, words, self.cutoffs) for words in blocks[LabelBits()]).double()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import Tensor
 from bridgeval.data.needs import Needs
 from bridgeval.data.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.metrics.totals import ListedItems, over_places
+from bridgeval.metrics.totals import ListedItems, sums_over_places
 
 T = TypeVar("T")
 Numbers = Block[Tensor]
@@ -52,7 +52,7 @@ class PlaceSums(Block["Mapping[Numbers, Tensor]"]):
             self, lambda: packed({table: blocks[table] for table in sorted(self.tables, key=repr)}, self.cutoffs[-1])
         )
         items = blocks[ListedItems(self.ranking)]
-        sums = [(word, over_places(items, word.numbers, Tensor.add_, self.cutoffs)) for word in words]
+        sums = [(word, sums_over_places(items, word.numbers, self.cutoffs)) for word in words]
         return {table: taken(of_word) for word, of_word in sums for table, taken in word.shares.items()}
 
 

@@ -6,7 +6,7 @@ one past the vocabulary, which tables send to a value that does not count either
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from bridgeval.engine.state import Floats, ItemSums
 Among = Literal["shown", "catalogue"]
 
 # Places of all lists whose items are looked up at once.
-PLACES_NEAR = 5
+PLACES_NEAR = 10
 
 
 def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
@@ -61,30 +61,51 @@ class ListedItems(Block[Tensor]):
         return counted_items(blocks, self.counted, items).t().contiguous()
 
 
-def over_places(
-    items: Tensor, numbers: Tensor, into: Callable[[Tensor, Tensor], Tensor], cutoffs: Sequence[int]
-) -> Tensor:
-    """`[cutoffs, B]`: numbers of items, `[V + 1]`, of the first places of each list, put one after another into zeros.
-
-    A few places at a time, so that what is looked up stays in the cache.
+def sums_over_places(items: Tensor, numbers: Tensor, cutoffs: Sequence[int]) -> Tensor:
+    """`[cutoffs, B]`: numbers of items, `[V + 1]`, added up over the first places of each list.
 
     Args:
         items: place by place, as `ListedItems` has them.
-        into: puts the second `[B]` into the first.
+
+    >>> sums_over_places(torch.tensor([[0, 1], [1, 1]]), torch.tensor([1.0, 10.0]), (1, 2))
+    tensor([[ 1., 10.],
+            [11., 20.]])
     """
-    so_far = numbers.new_zeros((len(cutoffs), items.shape[1]))
-    found = numbers.new_empty((PLACES_NEAR, items.shape[1]))
-    before = None
-    for here, (start, stop) in zip(so_far, pairwise([0, *cutoffs]), strict=True):
-        if before is not None:
-            here.copy_(before)
+    sums = numbers.new_zeros((len(cutoffs), items.shape[1]))
+    for step, found in _over_places(items, numbers, cutoffs):
+        sums[step] += found.sum(0)
+    for before, here in pairwise(sums):
+        here += before
+    return sums
+
+
+def bits_over_places(items: Tensor, words: Tensor, cutoffs: Sequence[int]) -> Tensor:
+    """`[cutoffs, B]`: the bits of items, `[V + 1]`, that the first places of each list have between them.
+
+    >>> bits_over_places(torch.tensor([[0, 1], [1, 1]]), torch.tensor([0b01, 0b10]), (1, 2))
+    tensor([[1, 2],
+            [3, 2]])
+    """
+    bits = words.new_zeros((len(cutoffs), items.shape[1]))
+    for step, found in _over_places(items, words, cutoffs):
+        for of_place in found:
+            bits[step] |= of_place
+    for before, here in pairwise(bits):
+        here |= before
+    return bits
+
+
+def _over_places(items: Tensor, numbers: Tensor, cutoffs: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
+    """What stands beside items in a few places at a time, `[n, B]`, and the first cutoff that these are within.
+
+    Each time in the same memory, so that it stays in the cache.
+    """
+    memory = numbers.new_empty((PLACES_NEAR, items.shape[1]))
+    for step, (start, stop) in enumerate(pairwise([0, *cutoffs])):
         for places in torch.split(items[start:stop], PLACES_NEAR):
-            of_places = found[: len(places)]
-            torch.index_select(numbers, 0, places.reshape(-1), out=of_places.view(-1))
-            for of_place in of_places:
-                into(here, of_place)
-        before = here
-    return so_far
+            found = memory[: len(places)]
+            torch.index_select(numbers, 0, places.reshape(-1), out=found.view(-1))
+            yield step, found
 
 
 @dataclass(frozen=True)

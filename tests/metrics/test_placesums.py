@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bridgeval.engine.blocks import Block
 from bridgeval.metrics.placesums import packed
-from bridgeval.metrics.totals import over_places
+from bridgeval.metrics.totals import bits_over_places, sums_over_places
 
 PLACES = 40
 SOME = torch.tensor([3.0, 0.0, 7.0, 1.0, 0.0])
@@ -50,8 +50,8 @@ def test_sums_of_words_are_those_of_each_table(tables, words):
 @pytest.mark.parametrize("cutoffs", [(PLACES,), (1, 2, 3), (4, 17, 90)])
 def test_sums_over_places_are_those_of_a_loop_for_every_cutoff(cutoffs):
     items = torch.randint(0, 5, (PLACES, 30), generator=torch.Generator().manual_seed(6), dtype=torch.int32)
-    added = over_places(items, HUGE.double(), Tensor.add_, cutoffs)
-    joined = over_places(items, torch.tensor([1, 2, 4, 8, 0]), Tensor.bitwise_or_, cutoffs)
+    added = sums_over_places(items, HUGE.double(), cutoffs)
+    joined = bits_over_places(items, torch.tensor([1, 2, 4, 8, 0]), cutoffs)
     for at, k in enumerate(cutoffs):
         for user, shown in enumerate(items[:k].t().tolist()):
             assert added[at, user] == sum(HUGE[item].item() for item in shown)
