@@ -109,8 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
-    if threading.current_thread() is threading.main_thread():
+    # Where there are no alarms, on Windows, Python's own handler is left in place.
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
         signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGALRM, _interrupt)
         sys.unraisablehook = _raise_again
     try:
         code = program.main(given, prog_name="bridgeval", standalone_mode=False)
@@ -146,10 +148,8 @@ def _raise_again(lost: Any) -> None:
 
 
 def _interrupt_again() -> None:
-    """The same signal, a moment later; to the thread that handles it, so that what that waits for is interrupted."""
-    again = threading.Timer(0.1, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
-    again.daemon = True
-    again.start()
+    """A moment later, by an alarm: it interrupts what is waited for, and takes no lock that may be held here."""
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
 
 
 def _explain(error: BaseException) -> int:
