@@ -7,7 +7,7 @@
     python benchmarks/bench.py --render       writes picture and page from results.json, measures nothing
 
 Every library is given the same frames and asked for six metrics at four cutoffs, in a process of its own, after one
-warm-up; what takes a fraction of a second, in fifteen processes in turn. Partial runs are written to benchmarks/data/
+warm-up; what takes a fraction of a second, in nine processes in turn. Partial runs are written to benchmarks/data/
 and leave the published results alone.
 """
 
@@ -30,7 +30,7 @@ DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
 # Seconds that one evaluation may take.
 LIMIT = 300.0
 # How often what takes a fraction of a second is measured, each time in a process of its own: the middle one counts.
-TURNS = 15
+TURNS = 9
 # Peers are measured on one kind of data from this many users on.
 MANY_USERS = 1_000_000
 
