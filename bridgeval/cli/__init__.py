@@ -110,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
     # Where there are no alarms, on Windows, Python's own handler is left in place.
-    if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
+    handles_signals = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if handles_signals:
         signal.signal(signal.SIGINT, _interrupt)
         signal.signal(signal.SIGALRM, _interrupt)
         sys.unraisablehook = _raise_again
@@ -120,6 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if "--debug" in given:
             traceback.print_exc()
         code = _explain(error)
+    if handles_signals:
+        # What was put off and is not needed any more must not interrupt the end.
+        signal.setitimer(signal.ITIMER_REAL, 0)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-# What is behind `csc_array @`, which would look at all codes before and at all numbers after.
+# What is behind `csc_array @`, which copies besides; what it checks is checked here.
 from scipy.sparse._sparsetools import csc_matvec, csc_matvecs
 from torch import Tensor
 
@@ -89,6 +89,7 @@ def rows_by_code(cells: Tensor, codes: Tensor, count: int) -> npt.NDArray[np.flo
     """
     if not cells.is_cpu:
         return array_of(cells.new_zeros(count, cells.shape[1]).index_add_(0, codes, cells))
+    _check_codes(codes, count - 1)
     size, width = cells.shape
     sums = np.zeros((count, width))
     whose = np.arange(size + 1, dtype=np.int32), codes.numpy().astype(np.int32), np.ones(size)
@@ -109,10 +110,20 @@ def sums_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> np
     if weights is None or codes.dtype != torch.int32 or not codes.is_cpu:
         sums = torch.bincount(codes, None if weights is None else weights.reshape(-1), minlength=count + 1)
         return array_of(sums)[:count].astype(np.float64, copy=False)
+    _check_codes(codes, count)
     added = np.zeros(count + 1)
     given = codes.numpy(), weights.reshape(-1).numpy().astype(np.float64, copy=False)
     csc_matvec(count + 1, 1, np.array([0, len(codes)], dtype=np.int32), *given, np.ones(1), added)
     return added[:count]
+
+
+def _check_codes(codes: Tensor, largest: int) -> None:
+    """Raises unless codes are from 0 to `largest`: scipy's kernels would write elsewhere."""
+    if not len(codes):
+        return
+    low, high = map(int, torch.aminmax(codes))
+    if low < 0 or high > largest:
+        raise IndexError(f"codes must be from 0 to {largest}, found {low} to {high}; a table may lack labels for some")
 
 
 def where(flags: Any, chosen: Tensor | float, others: Tensor | float) -> Tensor:

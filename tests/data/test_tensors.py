@@ -44,3 +44,12 @@ def test_rows_are_added_up_by_code():
 def test_an_infinite_row_stays_with_its_own_code():
     cells = torch.tensor([[1.0], [-math.inf], [2.0]], dtype=torch.float64)
     assert rows_by_code(cells, torch.tensor([0, 1, 0]), 3).tolist() == [[3.0], [-math.inf], [0.0]]
+
+
+@pytest.mark.parametrize("codes", [[0, 5], [-1, 0]])
+def test_a_code_that_is_out_of_range_is_an_error(codes):
+    codes = torch.tensor(codes, dtype=torch.int32)
+    with pytest.raises(IndexError, match="from 0 to 3"):
+        rows_by_code(torch.ones(2, 1, dtype=torch.float64), codes, 4)
+    with pytest.raises(IndexError, match="from 0 to 4"):
+        sums_by_code(codes, 4, torch.ones(2, dtype=torch.float64))
