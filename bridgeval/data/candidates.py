@@ -121,7 +121,7 @@ class Candidates:
 
 
 def _grouped(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
-    offsets, items, _ = grouping_of(owners, len(users)).moved(items, {})
+    offsets, items, _ = grouping_of(owners, len(users)).moved(items, len(vocabulary), {})
     return Candidates(users, offsets, items, vocabulary, **parameters)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.data.columns import Role, check_chosen
-from bridgeval.data.context import Context, Table
+from bridgeval.data.context import Context
 from bridgeval.data.encoding import encode
 from bridgeval.data.grouping import grouping_of
 from bridgeval.data.history import History
@@ -106,24 +106,29 @@ class Inputs:
 
     @cached_property
     def context(self) -> Context:
-        popularity, (items, users) = side_by_side(
-            [lambda: self.had and self.had.popularity, self._tables], len(self.history or ())
+        popularity, item_groups, features, user_groups = side_by_side(
+            [
+                lambda: None if self.had is None else self.had.popularity,
+                lambda: None if self.item_groups is None else groups_of(self.item_groups, "item"),
+                lambda: None if self.item_features is None else features_of(self.item_features),
+                lambda: None if self.user_groups is None else groups_of(self.user_groups, "user"),
+            ],
+            len(self.history or ()),
         )
+        items = {"popularity": popularity, "groups": item_groups, "features": features}
         history_users = history_pairs = 0
         catalogue = self.catalogue
         if self.had is not None:
-            items["popularity"] = popularity
             history_users, history_pairs = len(self.had.users), self.had.pairs
             catalogue = self.had.items if catalogue is None else catalogue
-        given_users = 0 if self.users is None else len(self.users)
-        return Context(catalogue, items, users, history_users, history_pairs, given_users)
-
-    def _tables(self) -> tuple[dict[str, Table], dict[str, Table]]:
-        """What was given by item, and by user."""
-        items = {} if self.item_groups is None else {"groups": groups_of(self.item_groups, "item")}
-        if self.item_features is not None:
-            items["features"] = features_of(self.item_features)
-        return items, {} if self.user_groups is None else {"groups": groups_of(self.user_groups, "user")}
+        return Context(
+            catalogue,
+            {name: table for name, table in items.items() if table is not None},
+            {} if user_groups is None else {"groups": user_groups},
+            history_users,
+            history_pairs,
+            given_users=0 if self.users is None else len(self.users),
+        )
 
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
@@ -248,9 +253,10 @@ def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
     if "score" in rows.columns and policy.masked == "drop":
         is_kept &= rows.columns["score"] != -np.inf
     kept = np.flatnonzero(is_kept)
-    _, (item_codes,) = encode([rows.items])
+    items, (item_codes,) = encode([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
-    lists = lists_of(grouping_of(positions[kept].astype(np.int32), len(users)), item_codes[kept], columns, rows.ranked)
+    by_user = grouping_of(positions[kept].astype(np.int32), len(users))
+    lists = lists_of(by_user, item_codes[kept], len(items), columns, rows.ranked)
     as_given = lists.ranked or policy.order == "given"
     order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
     if policy.duplicates == "best":

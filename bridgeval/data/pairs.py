@@ -157,7 +157,7 @@ def each_pair_once(
     >>> [part.tolist() for part in each_pair_once(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
     [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
     """
-    offsets, items, moved = by_user.moved(items, {} if values is None else {"": values})
+    offsets, items, moved = by_user.moved(items, n_items, {} if values is None else {"": values})
     beside = moved.get("", np.zeros(len(items), dtype=np.int8))
     lengths = np.diff(offsets)
     if values is None and len(items) and lengths.min() == lengths.max():

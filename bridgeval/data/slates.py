@@ -117,26 +117,28 @@ def slates_of(
     >>> slates.users.tolist(), slates.shown.offsets.tolist(), slates.relevant.offsets.tolist()
     ([7, 8], [0, 2, 2], [0, 0, 1])
     """
-    check_scores(shown)
-    check_gains(relevant)
-    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)) = side_by_side(
+    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)), *_ = side_by_side(
         [
             lambda: grouped_rows([shown.owners, relevant.owners, *more_users]),
             lambda: encode([shown.items, relevant.items, *more_items], "item ids"),
+            lambda: check_scores(shown),
+            lambda: check_gains(relevant),
         ],
         len(shown),
     )
-    shown_lists = lists_of(by_user, shown_items, shown.columns, shown.ranked)
+    shown_lists = lists_of(by_user, shown_items, len(items), shown.columns, shown.ranked)
     gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
-    relevant_lists = lists_of(truth_by_user, relevant_items, gains)
+    relevant_lists = lists_of(truth_by_user, relevant_items, len(items), gains)
     if not gains:
         relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant))})
     return Slates(users, items, shown_lists, relevant_lists)
 
 
-def lists_of(by_user: Grouping, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
+def lists_of(
+    by_user: Grouping, items: Codes, n_items: int, columns: Mapping[str, Floats], ranked: bool = False
+) -> Lists:
     """The rows of each user together, in the order they came; by the column `rank` where there is one."""
-    lists = Lists(*by_user.moved(items, columns), ranked)
+    lists = Lists(*by_user.moved(items, n_items, columns), ranked)
     return _by_rank(lists) if "rank" in columns else lists
 
 

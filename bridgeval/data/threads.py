@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import local
 from typing import Any
@@ -39,20 +39,22 @@ if hasattr(os, "register_at_fork"):
 
 
 def side_by_side(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
-    """What the actions return; the first done by the caller, the others by the team where there are rows enough.
+    """What the actions return, where there are rows enough done by the caller and the team.
 
-    >>> side_by_side([lambda: 1, lambda: 2], n_rows=10)
-    [1, 2]
+    The caller does the first, then from the last on those that nobody has begun; the team begins with the second.
+
+    >>> side_by_side([lambda: 1, lambda: 2, lambda: 3], n_rows=10)
+    [1, 2, 3]
     """
     if len(actions) < 2 or n_rows < ROWS_FOR_THREADS:
         return [action() for action in actions]
-    others = [(action, team().submit(action)) for action in actions[1:]]
+    others = [team().submit(action) for action in actions[1:]]
     try:
-        return [actions[0](), *(_answer(action, future) for action, future in others)]
+        own = {0: actions[0]()}
+        for place in range(len(others), 0, -1):
+            if others[place - 1].cancel():
+                own[place] = actions[place]()
+        return [own[place] if place in own else others[place - 1].result() for place in range(len(actions))]
     finally:
-        for _, future in others:
+        for future in others:
             future.cancel()
-
-
-def _answer(action: Callable[[], Any], future: Future[Any]) -> Any:
-    return action() if future.cancel() else future.result()

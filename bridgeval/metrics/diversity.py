@@ -24,6 +24,9 @@ from bridgeval.engine.summary import Result
 from bridgeval.metrics.labels import LabelBits, label_count
 from bridgeval.metrics.totals import Among, HitItems, among_needs, cell_counts, item_counts, population
 
+# Numbers up to so many times as many as there are of them are counted, which takes less time than to sort them.
+COUNTERS_PER_NUMBER = 32
+
 
 @dataclass(frozen=True)
 class Gini(TotalMetric):
@@ -57,25 +60,29 @@ class Gini(TotalMetric):
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
     def compute(self, state: Any) -> Result:
-        counts = _in_order(state.items.values[state.items.values > 0])
+        counts, times = _occurring(state.items.values)
         items = state.facts.get("items", 0)
-        total = counts.sum() if self.total == "counted" else state.sums["cells"]
+        total = counts @ times if self.total == "counted" else state.sums["cells"]
         value = float("nan")
         if items > 1 and total:
-            places = np.arange(items - len(counts) + 1, items + 1)
-            value = float(((2 * places - items - 1) * counts).sum() / total / (items - 1))
+            # Items of one count stand in places that follow upon one another, behind all of a smaller one.
+            before = items - times.sum() + np.cumsum(times) - times
+            value = float(counts @ (times * (2 * before + times - items)) / total / (items - 1))
         return Result(value, users=state.sums["users"])
 
 
-def _in_order(counts: Floats) -> Floats:
-    """Whole numbers ascending; numpy sorts those of 16 bits by counting them, in a fifth of the time.
+def _occurring(counts: Floats) -> tuple[Floats, Floats]:
+    """The different numbers above 0 among whole numbers, ascending, and how often each occurs.
 
-    >>> _in_order(np.array([3.0, 1.0, 3.0])), _in_order(np.array([90000.0, 1.0]))
-    (array([1., 3., 3.]), array([1.e+00, 9.e+04]))
+    >>> _occurring(np.array([3.0, 0.0, 1.0, 3.0])), _occurring(np.array([900.0, 1.0, 0.0]))
+    ((array([1., 3.]), array([1., 2.])), (array([  1., 900.]), array([1., 1.])))
     """
-    if counts.max(initial=0) > np.iinfo(np.uint16).max:
-        return np.sort(counts)
-    return np.sort(counts.astype(np.uint16), kind="stable").astype(np.float64)
+    if counts.max(initial=0) > COUNTERS_PER_NUMBER * len(counts):
+        different, times = np.unique(counts[counts > 0], return_counts=True)
+        return different, times.astype(np.float64)
+    times_of = np.bincount(counts.astype(np.int64), minlength=1)
+    occurring = np.flatnonzero(times_of[1:] > 0) + 1
+    return occurring.astype(np.float64), times_of[occurring].astype(np.float64)
 
 
 @dataclass(frozen=True)

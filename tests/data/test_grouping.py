@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bridgeval.data import encoding, grouping, threads
 from bridgeval.data.encoding import encode
-from bridgeval.data.grouping import grouped_rows, grouping_of, order_by
+from bridgeval.data.grouping import Scattered, grouped_rows, grouping_of, order_by
 from bridgeval.data.ids import Ids
 from bridgeval.data.pairs import PairColumn
 from bridgeval.data.rows import Rows
@@ -28,10 +28,10 @@ def as_ids(column: list[int], kind: str) -> Ids:
     return Ids.of(texts.dictionary_encode() if kind == "categories" else texts)
 
 
-@pytest.fixture(params=["one thread", "side by side", "in three parts"])
+@pytest.fixture(params=["one thread", "side by side", "in small neighbourhoods"])
 def small_columns_are_long(request, monkeypatch):
-    if request.param == "in three parts":
-        monkeypatch.setattr(grouping, "PARTS", 3)
+    if request.param == "in small neighbourhoods":
+        monkeypatch.setattr(grouping, "ROWS_NEAR", 3)
     if request.param != "one thread":
         monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
         monkeypatch.setattr(encoding, "ROWS_FOR_THREADS", 2)
@@ -56,11 +56,13 @@ def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_lo
         for by_user, code in zip(groupings, codes, strict=True):
             order = np.argsort(code, kind="stable")
             rows = np.arange(len(code), dtype=np.int32)
-            offsets, items, columns = by_user.moved(rows, {"score": rows * 0.5, "row": rows.astype(np.int64)})
+            offsets, items, columns = by_user.moved(
+                rows, len(rows), {"score": rows * 0.5, "row": rows.astype(np.int64)}
+            )
             assert items.tolist() == columns["row"].tolist() == order.tolist()
             assert columns["score"].tolist() == (order * 0.5).tolist()
             assert np.diff(offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
-            assert by_user.moved(rows, {})[1].tolist() == order.tolist()
+            assert by_user.moved(rows, len(rows), {})[1].tolist() == order.tolist()
 
     law()
 
@@ -71,9 +73,23 @@ def test_an_order_is_stable(rows):
     assert order_by(codes).tolist() == np.argsort(codes, kind="stable").tolist()
 
 
+@pytest.mark.parametrize("n_items", [1 << 10, 1 << 31])
+@pytest.mark.parametrize("n_users", [1, 1000])
+def test_many_rows_are_grouped_as_few_are_however_wide_their_codes(n_items, n_users, monkeypatch):
+    monkeypatch.setattr(grouping, "ROWS_FOR_THREADS", 1000)
+    monkeypatch.setattr(grouping, "ROWS_NEAR", 100)
+    random = np.random.default_rng(5)
+    owners, items = random.integers(0, n_users, 5000), random.integers(n_items - 1000, n_items, 5000)
+    offsets, moved, columns = Scattered(owners, n_users).moved(items, n_items, {"row": np.arange(5000)})
+    order = np.argsort(owners, kind="stable")
+    assert columns["row"].tolist() == order.tolist()
+    assert moved.tolist() == items[order].tolist()
+    assert np.diff(offsets).tolist() == np.bincount(owners, minlength=n_users).tolist()
+
+
 def test_rows_that_come_grouped_are_not_moved():
     scores, items = np.array([0.5, 0.4, 0.9]), np.array([4, 2, 4], dtype=np.int32)
-    _, same_items, columns = grouping_of(np.array([0, 0, 1], dtype=np.int32), 2).moved(items, {"score": scores})
+    _, same_items, columns = grouping_of(np.array([0, 0, 1], dtype=np.int32), 2).moved(items, 5, {"score": scores})
     assert same_items is items
     assert columns["score"] is scores
 

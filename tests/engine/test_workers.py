@@ -131,6 +131,22 @@ def test_actions_within_actions_do_not_wait_for_each_other():
     assert sum(in_order(lambda _: nested(2), range(8), workers=4)) == 8 * 9
 
 
+def test_the_caller_does_what_nobody_has_begun():
+    everything_else_is_done = threading.Event()
+
+    def wait(n: int) -> tuple[int, bool]:
+        return n, everything_else_is_done.wait(10)
+
+    def last() -> int:
+        everything_else_is_done.set()
+        return 9
+
+    # Every helper begins with one that waits, and the caller would wait with it.
+    waiting = range(1, os.cpu_count() or 2)
+    actions = [lambda: 0, *(lambda n=n: wait(n) for n in waiting), last]
+    assert side_by_side(actions, MANY) == [0, *((n, True) for n in waiting), 9]
+
+
 def test_a_failing_action_is_raised():
     def fail() -> None:
         raise KeyError("here")

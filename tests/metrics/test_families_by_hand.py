@@ -214,6 +214,13 @@ def test_what_is_missing_is_named_with_the_argument_that_gives_it(name, without)
         value(name, **{without: None})
 
 
+def test_gini_of_many_lists_of_few_items():
+    lists = {user: ["a"] for user in range(100)} | {100: ["b"], 101: ["c"]}
+    report = bridgeval.evaluate(lists, {0: ["a"]}, "Gini@1", catalogue=["a", "b", "c", "d"])
+    # counts 0 1 1 100 by -3 -1 1 3 is 300, of 102 places, N - 1 = 3
+    assert report["Gini@1"] == pytest.approx(300 / 102 / 3, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [
