@@ -21,8 +21,8 @@ seconds are medians of {runs}, or of one where an evaluation takes over {slow:g}
 processes; the peak includes the interpreter, the libraries and the frames. "Same numbers" says how many of a library's
 values equal those that bridgeval gives under that library's definitions. A peer has five minutes for one evaluation;
 for 1,000,000 users peers are measured on sorted int64 rows alone, and so are, for any number, {patient}.
-What takes bridgeval a fraction of a second, and is compared below, is measured in nine processes in turn, of which
-the middle one counts: a machine changes from minute to minute.
+What takes bridgeval a fraction of a second, and is compared below, is measured in nine processes in turn, files in
+three, of which the middle one counts: a machine changes from minute to minute.
 """
 
 

@@ -139,8 +139,8 @@ class Neighbourhoods:
     @staticmethod
     def of(owners: Codes, n_users: int, items: Codes, n_items: int, column: Column) -> Neighbourhoods:
         size = len(items)
-        wanted = min(size // ROWS_NEAR, MOST_NEIGHBOURHOODS)
-        user_bits = max((n_users - 1).bit_length() - wanted.bit_length(), 0)
+        most = min(max(size // ROWS_NEAR, 1), MOST_NEIGHBOURHOODS)
+        user_bits = max((n_users - 1).bit_length() - (most - 1).bit_length(), 0)
         item_bits = max(n_items - 1, 0).bit_length()
         kind = np.dtype(np.int32 if user_bits + item_bits < 32 and size <= np.iinfo(np.int32).max else np.int64)
         count = ((n_users - 1) >> user_bits) + 1
