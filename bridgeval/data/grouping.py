@@ -1,4 +1,4 @@
-"""Grouping: the rows of each user brought together, in one pass, and not at all where they come that way."""
+"""Grouping: the rows of each user brought together by counting, and not at all where they come that way."""
 
 from __future__ import annotations
 
