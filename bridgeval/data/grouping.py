@@ -111,7 +111,7 @@ class Scattered:
                 own = np.empty(users.stop - users.start + 1, dtype=np.int32)
                 given = near.rows(number)
                 coo_tocsr(len(own) - 1, 1, len(given[0]), *given, own, to_items[rows], to_column[rows])
-                offsets[users] = own[:-1] + rows.start
+                offsets[users] = own[:-1].astype(np.int64) + rows.start
 
         cuts = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64).tolist()
         side_by_side([partial(put_in_order, range(*ends)) for ends in pairwise(cuts)], len(items))

@@ -132,19 +132,16 @@ def test_actions_within_actions_do_not_wait_for_each_other():
 
 
 def test_the_caller_does_what_nobody_has_begun():
-    everything_else_is_done = threading.Event()
+    helpers = max((os.cpu_count() or 1) - 1, 1)
+    all_have_begun, the_last_is_done = threading.Barrier(helpers + 1), threading.Event()
 
-    def wait(n: int) -> tuple[int, bool]:
-        return n, everything_else_is_done.wait(10)
+    def wait() -> bool:
+        all_have_begun.wait(10)
+        return the_last_is_done.wait(3)
 
-    def last() -> int:
-        everything_else_is_done.set()
-        return 9
-
-    # Every helper begins with one that waits, and the caller would wait with it.
-    waiting = range(1, os.cpu_count() or 2)
-    actions = [lambda: 0, *(lambda n=n: wait(n) for n in waiting), last]
-    assert side_by_side(actions, MANY) == [0, *((n, True) for n in waiting), 9]
+    # Every helper is waiting for the last action by the time that the caller is free to do it.
+    actions = [lambda: all_have_begun.wait(10) >= 0, *[wait] * helpers, the_last_is_done.set]
+    assert side_by_side(actions, MANY) == [True] * (helpers + 1) + [None]
 
 
 def test_a_failing_action_is_raised():
