@@ -14,11 +14,11 @@ import time
 
 import numpy as np
 
-from bridgeval.data.ids import Ids
 from bridgeval.engine.summary import UserTable
-from bridgeval.report.comparison import Settings
-from bridgeval.report.paired import corrected, paired
-from bridgeval.report.panel import Panel
+from bridgeval.stats.comparison import Settings
+from bridgeval.stats.paired import corrected, paired
+from bridgeval.stats.paired_values import Panel
+from bridgeval.tables.ids import Ids
 
 # Reciprocal ranks with many zeros, as recommenders give them.
 VALUES = np.array([0.0, 0.0, 0.0, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1.0])

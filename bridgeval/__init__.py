@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridgeval import errors, metrics, testing
-    from bridgeval.compare import compare
+    from bridgeval.batch.candidates import Candidates, sample_candidates
+    from bridgeval.batch.scores import Scores
     from bridgeval.convention import Convention, entry
-    from bridgeval.data.candidates import Candidates, sample_candidates
-    from bridgeval.data.scores import Scores
     from bridgeval.engine.bases import ListMetric, RowMetric, Slate
     from bridgeval.engine.blocks import Block, Blocks
     from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
     from bridgeval.engine.summary import Result
-    from bridgeval.evaluate import evaluate
-    from bridgeval.explain import explain
-    from bridgeval.gate import check
+    from bridgeval.evaluation import evaluate
+    from bridgeval.explanation import explain
     from bridgeval.hookspecs import hookimpl
     from bridgeval.inspection import Inspection, inspect
-    from bridgeval.metrics.weights import NcisMetric
+    from bridgeval.metrics.blocks.policy_weights import NcisMetric
     from bridgeval.report import Report, Reports
     from bridgeval.slices import sliced
     from bridgeval.spec import parse
+    from bridgeval.systems import compare
+    from bridgeval.systems_gate import check
 
 __version__ = "0.1.0"
 
@@ -39,31 +39,31 @@ __version__ = "0.1.0"
 _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
-    "Candidates": "bridgeval.data.candidates",
+    "Candidates": "bridgeval.batch.candidates",
     "Convention": "bridgeval.convention",
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
-    "NcisMetric": "bridgeval.metrics.weights",
+    "NcisMetric": "bridgeval.metrics.blocks.policy_weights",
     "Report": "bridgeval.report",
     "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
-    "Scores": "bridgeval.data.scores",
+    "Scores": "bridgeval.batch.scores",
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
-    "check": "bridgeval.gate",
-    "compare": "bridgeval.compare",
+    "check": "bridgeval.systems_gate",
+    "compare": "bridgeval.systems",
     "entry": "bridgeval.convention",
     "errors": "",
-    "evaluate": "bridgeval.evaluate",
-    "explain": "bridgeval.explain",
+    "evaluate": "bridgeval.evaluation",
+    "explain": "bridgeval.explanation",
     "hookimpl": "bridgeval.hookspecs",
     "inspect": "bridgeval.inspection",
     "metrics": "",
     "parse": "bridgeval.spec",
-    "sample_candidates": "bridgeval.data.candidates",
+    "sample_candidates": "bridgeval.batch.candidates",
     "sliced": "bridgeval.slices",
     "testing": "",
 }

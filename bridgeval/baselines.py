@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bridgeval.data.labels import Labels
-from bridgeval.engine.item_slices import ItemSlice
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BridgevalError, InputError
 from bridgeval.report import Report
-from bridgeval.report.panel import is_user_values, read_user_values, write_user_values
+from bridgeval.stats.item_slice_metric import ItemSlice
+from bridgeval.stats.paired_values import is_user_values, read_user_values, write_user_values
+from bridgeval.tables.slice_labels import Labels
 
 HOW_TO_SAVE = (
     "make one with `bridgeval check RECS TRUTH --max-drop METRIC=DROP --save old.json`, "

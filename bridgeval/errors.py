@@ -5,7 +5,6 @@
     |  |- MissingColumnError        a column that is needed is not there, or cannot be told from others
     |  |- BadValueError             a cell holds what cannot be used: NaN, infinite, null, of the wrong type
     |  |- MisalignedError           the two sides do not fit: integer ids against strings, scores against ids
-    |  `- SavepointError            saved states are of another evaluation, or cannot be read
     |- SpecError(ValueError)        the metric asked for cannot be made
     |  |- UnknownMetricError        no metric has this name; carries the nearest names
     |  `- BadParameterError         the metric exists, the parameter or its value does not
@@ -67,10 +66,6 @@ class BadValueError(InputError):
 
 class MisalignedError(InputError):
     """The two sides do not fit together."""
-
-
-class SavepointError(InputError):
-    """Saved states are of another evaluation, or cannot be read."""
 
 
 class SpecError(BridgevalError, ValueError):

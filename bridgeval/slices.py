@@ -16,18 +16,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bridgeval.data.columns import ITEM, USER
-from bridgeval.data.history import History
-from bridgeval.data.ids import Ids
-from bridgeval.data.labels import Labels, labels_of
-from bridgeval.data.rows import as_table, rows_of
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import BadParameterError, BadValueError, InputError
+from bridgeval.io.columns import ITEM, USER
 from bridgeval.report import Report
-from bridgeval.report.comparison import Settings
-from bridgeval.report.item_slices import ItemSlices, item_slices_of
-from bridgeval.report.panel import Pairs, Panel, is_mean_of_users
-from bridgeval.report.slices import Slices, slices_of
+from bridgeval.stats.comparison import Settings
+from bridgeval.stats.item_slices import ItemSlices, item_slices_of
+from bridgeval.stats.paired_values import Pairs, Panel, is_mean_of_users
+from bridgeval.stats.slice_results import Slices, slices_of
+from bridgeval.tables.history import History
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import as_table, rows_of
+from bridgeval.tables.slice_labels import Labels, labels_of
 
 
 def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: int = 2_000, seed: int = 0) -> Slices:

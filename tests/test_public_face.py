@@ -48,5 +48,5 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_evaluate_stays_a_function_whatever_is_imported_first():
-    code = "from bridgeval.evaluate import evaluate; import bridgeval; assert bridgeval.evaluate is evaluate"
+    code = "from bridgeval.evaluation import evaluate; import bridgeval; assert bridgeval.evaluate is evaluate"
     subprocess.run([sys.executable, "-c", code], check=True)

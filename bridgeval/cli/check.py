@@ -62,10 +62,10 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
     import bridgeval
     from bridgeval.baselines import save_baseline
     from bridgeval.cli.output import write_file
+    from bridgeval.config import request_of
     from bridgeval.errors import ConfigError
-    from bridgeval.gate import Limit
-    from bridgeval.gate import check as checked
-    from bridgeval.request import request_of
+    from bridgeval.systems_gate import Limit
+    from bridgeval.systems_gate import check as checked
 
     if not given["old"] and not given["save"]:
         raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")

@@ -11,7 +11,7 @@ import click
 from bridgeval.cli.options import ASKING, BY, FILES, options, settings_in
 
 if TYPE_CHECKING:
-    from bridgeval.report.comparison import Comparison
+    from bridgeval.stats.comparison import Comparison
 
 TESTING = (
     click.option("--baseline", "against", metavar="NAME", help="The system to compare with. [default: the first]"),
@@ -53,7 +53,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
     Files of per-user values stand for the systems in them; with nothing but those, TRUTH is left out.
     """
     import bridgeval
-    from bridgeval.request import opened
+    from bridgeval.config import opened
 
     systems, truth, evaluation = _inputs(context, files)
     if len(systems) < 2:
@@ -73,8 +73,8 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
 
 def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
     """Systems, truth, and further arguments of `evaluate`."""
-    from bridgeval.report.panel import is_user_values
-    from bridgeval.request import by_name, request_of
+    from bridgeval.config import by_name, request_of
+    from bridgeval.stats.paired_values import is_user_values
 
     saved = is_user_values(files[0].rpartition("=")[2])
     truth, runs = ("", files) if saved else (files[0], files[1:])
@@ -90,8 +90,8 @@ def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any
 
 
 def _systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
-    from bridgeval.report.panel import is_user_values, read_user_values
-    from bridgeval.request import system_and_path
+    from bridgeval.config import system_and_path
+    from bridgeval.stats.paired_values import is_user_values, read_user_values
 
     for run in runs:
         name, path = system_and_path(run)

@@ -23,8 +23,8 @@ def demo(folder: str) -> None:
 
     from bridgeval import plugins
     from bridgeval.cli import output
+    from bridgeval.config import request_of, run
     from bridgeval.demo import sample
-    from bridgeval.request import request_of, run
 
     made = sample()
     files = {"train": made.train, "truth": made.truth, **made.systems}

@@ -18,8 +18,6 @@ WRITING = (
     click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
     click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: what fits]"),
     click.option("--memory", metavar="SIZE", help="What may be held at once, e.g. 2GB; larger files are streamed."),
-    click.option("--resume", type=click.Path(dir_okay=False), metavar="FILE",
-                 help="Save states here on the way; after an interruption the same command goes on from there."),
     click.option("--inspect/--no-inspect", default=True, help="Look for oddities in the data; the alarming are shown."),
 )  # fmt: skip
 
@@ -45,7 +43,7 @@ def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | No
     Parquet, CSV, TSV, JSON lines, TREC runs and qrels, .npy score matrices; packed by gzip, bzip2 or zstd or not; - is
     standard input.
     """
-    from bridgeval.request import run
+    from bridgeval.config import run
 
     request = request_from(context, files, config)
     outcome = run(request)

@@ -98,8 +98,8 @@ def _list_convention(toolkit: str) -> None:
 
 
 def _explain(name: str) -> None:
-    from bridgeval.data.needs import GIVEN_BY, in_words
     from bridgeval.engine.metric import literal
+    from bridgeval.engine.needs import GIVEN_BY, in_words
     from bridgeval.errors import BadParameterError
     from bridgeval.report.definitions import COMMON, definition_of, parameters_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from bridgeval.request import Request
+    from bridgeval.config import Request
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -101,7 +101,7 @@ def options(*groups: Sequence[Callable[[Command], Command]]) -> Callable[[Comman
 
 def request_from(context: click.Context, files: Sequence[str], config: str | None) -> Request:
     """The Request of a config file and of the flags that were given; flags win."""
-    from bridgeval.request import read_config, request_of
+    from bridgeval.config import read_config, request_of
 
     settings = (read_config(config) if config else {}) | settings_in(context)
     if len(files) == 1:
@@ -115,7 +115,7 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
 
 def settings_in(context: click.Context) -> dict[str, Any]:
     """The settings of a Request that were typed or stand in the environment."""
-    from bridgeval.request import Request
+    from bridgeval.config import Request
 
     return {
         name: value

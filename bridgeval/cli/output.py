@@ -19,8 +19,8 @@ from bridgeval.errors import ConfigError
 from bridgeval.report import Reports
 
 if TYPE_CHECKING:
+    from bridgeval.config import Outcome, Request
     from bridgeval.inspection import Finding, Inspection
-    from bridgeval.request import Outcome, Request
 
 # Where nobody looks there is no edge to wrap at.
 WIDE = 400

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.tensors import picked
+from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.tensors import picked
 from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn
 from bridgeval.engine.metric import UserMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Moments, State
 from bridgeval.engine.summary import Result
 from bridgeval.errors import MetricFailedError

@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data import ranking
-from bridgeval.data.batch import Batch
-from bridgeval.data.context import Context
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import RankedLists, Ranking, Relevance, RelevantLists
-from bridgeval.data.standings import Standings
+from bridgeval.batch import ranking
+from bridgeval.batch.batch import Batch
+from bridgeval.batch.rank_counts import Standings
+from bridgeval.batch.ranking import RankedLists, Ranking, Relevance, RelevantLists
 from bridgeval.engine.lookup import Lookup
+from bridgeval.engine.needs import Needs
 from bridgeval.errors import NeedError
+from bridgeval.tables.context import Context
 
 T = TypeVar("T")
 _MISSING: Any = object()

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import Metric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
 

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from bridgeval.data.context import Context, Table
-from bridgeval.data.ids import Ids
-from bridgeval.data.slates import Slates
-from bridgeval.data.tensors import tensor_of
+from bridgeval.batch.tensors import tensor_of
 from bridgeval.errors import NeedError
+from bridgeval.tables.context import Context, Table
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.slates import Slates
 
 T = TypeVar("T")
 

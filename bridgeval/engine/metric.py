@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
-from bridgeval.data.tensors import array_of
+from bridgeval.batch.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
+from bridgeval.batch.tensors import array_of
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Moments, State, Tally
 from bridgeval.engine.summary import Lone, Over, Result
 from bridgeval.errors import BadParameterError

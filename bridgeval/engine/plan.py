@@ -7,23 +7,22 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from operator import or_
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from bridgeval.data.batch import Batch, batches
-from bridgeval.data.context import Context
-from bridgeval.data.memory import keep_freed_memory
-from bridgeval.data.needs import Needs
-from bridgeval.data.slates import Slates
+from bridgeval.batch.batch import Batch, batches
+from bridgeval.batch.memory import keep_freed_memory
+from bridgeval.batch.workers import in_order, worker_count
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
-from bridgeval.engine.workers import in_order, worker_count
-from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
+from bridgeval.errors import BridgevalError, MetricFailedError
+from bridgeval.tables.context import Context
+from bridgeval.tables.slates import Slates
 
 States = tuple[State, ...]
 
@@ -89,7 +88,6 @@ class Execution:
         batch_size: users in a batch; None picks one that fits a budget of memory.
         progress: called with the number of users done since the last call.
         memory: bytes that may be held at once by sources that can choose.
-        resume: where states are saved while a streamed run lasts, and found by the one that goes on.
         rows: called with what is being done to rows, how many are done, and how many there are; then what they are, if
             not rows.
     """
@@ -98,17 +96,7 @@ class Execution:
     batch_size: int | None = None
     progress: Callable[[int], None] | None = None
     memory: int = 2 * 10**9
-    resume: Path | None = None
     rows: Callable[..., None] | None = None
-
-    def refuse_resume(self) -> None:
-        """For sources that hold their data at once."""
-        if self.resume is not None:
-            raise BadParameterError(
-                "resume goes on with files that are streamed",
-                "data that is held in memory, or metrics that count users of the history, the baseline or a list",
-                "give paths, or leave resume out",
-            )
 
 
 def fold(

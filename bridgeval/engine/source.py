@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
 
-from bridgeval.data.context import Context
-from bridgeval.data.inputs import Inputs, offers_of
-from bridgeval.data.needs import Needs
-from bridgeval.data.slates import Slates
+from bridgeval.engine.inputs import Inputs, offers_of
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.tables.context import Context
+from bridgeval.tables.slates import Slates
 
 
 class Source(Protocol):
@@ -67,7 +67,6 @@ class LocalSource:
     label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
-        how.refuse_resume()
         return fold(plan, self.slates(plan.needs), self.context, how)
 
 
@@ -85,7 +84,6 @@ class DeferredSource:
     label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
-        how.refuse_resume()
         return self.open().run(plan, how)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from bridgeval.data.encoding import encode
-from bridgeval.data.ids import Ids
-from bridgeval.data.tensors import tensor_of
+from bridgeval.batch.tensors import tensor_of
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
-from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Collected, Floats, Moments, UserTable
+from bridgeval.tables.ids import Ids
 
 Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 Lone = Literal["undefined", "zero"]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bridgeval.data.slates import Lists, Slates
 from bridgeval.engine.metric import Metric
+from bridgeval.tables.slates import Lists, Slates
 
 Rows = npt.NDArray[np.int64]
 

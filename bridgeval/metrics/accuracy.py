@@ -12,17 +12,17 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.sorting import numbers
-from bridgeval.data.tensors import where
+from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.sorting import numbers
+from bridgeval.batch.tensors import where
 from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount
-from bridgeval.engine.hits import HitCount, HitPlaces, Repeated
+from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import TopKMetric, UserMetric
-from bridgeval.engine.running import Running
+from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.gains import Discount, Gain, GainInEffect, Ideal, NormalisedGain
-from bridgeval.metrics.parts import PartValues, check_parts
+from bridgeval.metrics.blocks.composite import PartValues, check_parts
+from bridgeval.metrics.blocks.gains import Discount, Gain, GainInEffect, Ideal, NormalisedGain
+from bridgeval.metrics.blocks.hits import HitCount, HitPlaces, Repeated
 
 
 @dataclass(frozen=True)

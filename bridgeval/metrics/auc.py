@@ -12,8 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
@@ -25,6 +24,7 @@ from bridgeval.engine.blocks import (
     by_item,
 )
 from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import NeedError

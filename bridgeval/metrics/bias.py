@@ -9,17 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks, ShownWithin, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.grouped import history_counts, hit_counts, relevant_counts, shown_counts
-from bridgeval.metrics.groups import Undefined, compared
-from bridgeval.metrics.placesums import place_sums, sums_needed
-from bridgeval.metrics.popularity import InCatalogue, InTail, ItemPopularity, PopularityGroups, Unknown, head_in
-from bridgeval.metrics.totals import population, spread
+from bridgeval.metrics.blocks.group_counts import history_counts, hit_counts, relevant_counts, shown_counts
+from bridgeval.metrics.blocks.item_groups import Undefined, compared
+from bridgeval.metrics.blocks.listed_items import population, spread
+from bridgeval.metrics.blocks.place_sums import place_sums, sums_needed
+from bridgeval.metrics.blocks.popularity import InCatalogue, InTail, ItemPopularity, PopularityGroups, Unknown, head_in
 
 POPULARITY = Needs(context=frozenset({"item popularity"}))
 CATALOGUE = Needs(context=frozenset({"catalogue"}))

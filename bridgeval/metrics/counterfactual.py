@@ -23,8 +23,8 @@ from torch import Tensor
 from bridgeval.engine.blocks import Blocks, Hits, NewHits, RelevantCount, ShownGains, at_cutoff
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.accuracy import DistinctRelevantCount
-from bridgeval.metrics.gains import Gain, IdealGains, discounts, gains_of
-from bridgeval.metrics.weights import NcisMetric, RewardSums, WeightedMetric
+from bridgeval.metrics.blocks.gains import Gain, IdealGains, discounts, gains_of
+from bridgeval.metrics.blocks.policy_weights import NcisMetric, RewardSums, WeightedMetric
 
 
 @dataclass(frozen=True)

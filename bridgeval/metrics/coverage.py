@@ -8,15 +8,15 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.standings import rows_count
-from bridgeval.data.tensors import array_of
+from bridgeval.batch.rank_counts import rows_count
+from bridgeval.batch.tensors import array_of
 from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, NeedError
-from bridgeval.metrics.totals import Among, among_needs, cell_counts, item_counts, population
+from bridgeval.metrics.blocks.listed_items import Among, among_needs, cell_counts, item_counts, population
 
 
 @dataclass(frozen=True)

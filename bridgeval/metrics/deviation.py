@@ -14,18 +14,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.tensors import sums_by_code
+from bridgeval.batch.tensors import sums_by_code
 from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, UserGroups, Users
 from bridgeval.engine.metric import TotalMetric, UserMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
-from bridgeval.metrics.gains import Gain
-from bridgeval.metrics.groups import Unassigned, Undefined, compared
-from bridgeval.metrics.itemsums import CellScores, GainSums, GroupScores, HitScores, ScoreSums
-from bridgeval.metrics.parts import PartValues, check_parts
-from bridgeval.metrics.totals import cell_counts, mean_gap, population, user_group_count, who
+from bridgeval.metrics.blocks.composite import PartValues, check_parts
+from bridgeval.metrics.blocks.gains import Gain
+from bridgeval.metrics.blocks.item_groups import Unassigned, Undefined, compared
+from bridgeval.metrics.blocks.item_sums import CellScores, GainSums, GroupScores, HitScores, ScoreSums
+from bridgeval.metrics.blocks.listed_items import cell_counts, mean_gap, population, user_group_count, who
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs, baseline_column
-from bridgeval.data.ranking import Ranking, repeats
+from bridgeval.batch.ranking import Ranking, repeats
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
@@ -24,11 +23,12 @@ from bridgeval.engine.blocks import (
     Users,
     at_cutoff,
 )
-from bridgeval.engine.hits import PlaceList, Repeated
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.placesums import place_sums, sums_needed
-from bridgeval.metrics.totals import ListedItems, bits_over_places
+from bridgeval.engine.needs import Needs, baseline_column
+from bridgeval.metrics.blocks.feature_bits import LabelBits, label_count
+from bridgeval.metrics.blocks.hits import PlaceList, Repeated
+from bridgeval.metrics.blocks.listed_items import ListedItems, bits_over_places
+from bridgeval.metrics.blocks.place_sums import place_sums, sums_needed
 
 
 @dataclass(frozen=True)

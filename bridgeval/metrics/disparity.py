@@ -9,15 +9,15 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Relevance
+from bridgeval.batch.ranking import Relevance
 from bridgeval.engine.blocks import Blocks, Relevant, UserGroups, Users
 from bridgeval.engine.metric import PolicyMetric, TotalMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.grouped import HistoryPairs, grouped, shown_pairs
-from bridgeval.metrics.groups import ItemGroups, Undefined, group_sizes, item_labels
-from bridgeval.metrics.totals import counted_items, population, ratio, who
+from bridgeval.metrics.blocks.group_counts import HistoryPairs, grouped, shown_pairs
+from bridgeval.metrics.blocks.item_groups import ItemGroups, Undefined, group_sizes, item_labels
+from bridgeval.metrics.blocks.listed_items import counted_items, population, ratio, who
 
 PAIRS = Needs(context=frozenset({"item groups", "catalogue", "user groups"}))
 

@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking, Relevance
-from bridgeval.data.sorting import numbers
-from bridgeval.data.tensors import where
+from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.sorting import numbers
+from bridgeval.batch.tensors import where
 from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
-from bridgeval.engine.hits import HitPlaces
+from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import TopKMetric, TotalMetric
-from bridgeval.engine.running import Running
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.labels import LabelBits, label_count
-from bridgeval.metrics.totals import Among, HitItems, among_needs, cell_counts, item_counts, population
+from bridgeval.metrics.blocks.feature_bits import LabelBits, label_count
+from bridgeval.metrics.blocks.hits import HitPlaces
+from bridgeval.metrics.blocks.listed_items import Among, HitItems, among_needs, cell_counts, item_counts, population
 
 # Numbers up to so many times as many as there are of them are counted, which takes less time than to sort them.
 COUNTERS_PER_NUMBER = 32

@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks, RelevantCount, Users
 from bridgeval.engine.metric import TotalMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.grouped import history_counts, hit_counts, relevant_counts, shown_counts
-from bridgeval.metrics.groups import ItemGroups, Unassigned, Undefined, compared, group_sizes, item_labels
-from bridgeval.metrics.totals import population, spread
+from bridgeval.metrics.blocks.group_counts import history_counts, hit_counts, relevant_counts, shown_counts
+from bridgeval.metrics.blocks.item_groups import ItemGroups, Unassigned, Undefined, compared, group_sizes, item_labels
+from bridgeval.metrics.blocks.listed_items import population, spread
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
 

@@ -12,11 +12,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, ShownWithin
-from bridgeval.engine.hits import HitCount, HitPlaces
+from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.engine.running import Running
+from bridgeval.metrics.blocks.hits import HitCount, HitPlaces
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.parts import PartValues, check_parts
+from bridgeval.metrics.blocks.composite import PartValues, check_parts
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Ranked, by_item
+from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import TopKMetric
-from bridgeval.engine.running import Running
+from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.gains import DiscountedGains, Gain, GradedHits, discounts
-from bridgeval.metrics.totals import HitItems, ListedItems
+from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, GradedHits, discounts
+from bridgeval.metrics.blocks.listed_items import HitItems, ListedItems
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 OutOf = Literal["history", "known"]

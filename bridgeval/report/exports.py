@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import BadParameterError
 from bridgeval.report.definitions import definition_of
-from bridgeval.report.wide import EVERYONE, Cell, Row, Wide, wide_view
+from bridgeval.report.table_view import EVERYONE, Cell, Row, Wide, wide_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,8 +121,8 @@ class Exports(ABC):
         return written("\n".join(lines) + "\n", path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
-        """The report page, one self-contained file; see `bridgeval.report.page.page`."""
-        from bridgeval.report.page import page
+        """The report page, one self-contained file; see `bridgeval.report.page.page.page`."""
+        from bridgeval.report.page.page import page
 
         return written(page(self.systems, manifest=self.manifest, **more), path)
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bridgeval.errors import InputError
 
 if TYPE_CHECKING:
+    from bridgeval.config import Request
     from bridgeval.report.exports import Exports
-    from bridgeval.request import Request
 
     E = TypeVar("E", bound=Exports)
 
@@ -64,7 +64,7 @@ def with_inputs(reports: E, inputs: Mapping[str, Any]) -> E:
 
 def digest_of(path: str) -> dict[str, Any]:
     """Size and SHA-256 of the bytes of a file, or of all files of a glob or folder in order."""
-    from bridgeval.data.files import files_at
+    from bridgeval.io.files import files_at
 
     if path == STDIN:
         return {}
@@ -113,8 +113,8 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
         folder: where it lies; the paths in it are relative to it.
         tolerance: the relative difference up to which two numbers are the same.
     """
+    from bridgeval.config import run
     from bridgeval.report.exports import Reports
-    from bridgeval.request import run
 
     manifest, request = document.get("manifest", {}), _recorded(document, folder)
     differences = list(_changed_inputs(manifest["inputs"], request.files))
@@ -139,7 +139,7 @@ def recorded_request(document: Mapping[str, Any], folder: str) -> Request:
 
 
 def _recorded(document: Mapping[str, Any], folder: str) -> Request:
-    from bridgeval.request import request_of
+    from bridgeval.config import request_of
 
     manifest = document.get("manifest", {})
     if "request" not in manifest:
@@ -179,7 +179,7 @@ def _changed_inputs(recorded: Mapping[str, Any], files: Mapping[str, str]) -> li
 
 def _resolved(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Settings whose paths lead from here."""
-    from bridgeval.request import beside
+    from bridgeval.config import beside
 
     return {name: beside(os.path.join(folder, "report.json"), name, value) for name, value in settings.items()}
 
@@ -189,8 +189,8 @@ def _relative(path: str, folder: str) -> str:
 
 
 def _described(value: Any) -> dict[str, Any]:
-    from bridgeval.data.files import is_path
-    from bridgeval.data.rows import as_table, is_frame
+    from bridgeval.io.files import is_path
+    from bridgeval.tables.rows import as_table, is_frame
 
     if is_path(value):
         return {"path": os.fspath(value), **digest_of(os.fspath(value))}

@@ -15,9 +15,9 @@ from bridgeval.errors import DuplicateRowsWarning, InputError, NoUserInCommonWar
 from bridgeval.report.exports import Exports
 
 if TYPE_CHECKING:
-    from bridgeval.data.labels import Labels
-    from bridgeval.engine.item_slices import ItemSlice
-    from bridgeval.report.slices import Slices
+    from bridgeval.stats.item_slice_metric import ItemSlice
+    from bridgeval.stats.slice_results import Slices
+    from bridgeval.tables.slice_labels import Labels
 
 
 # Why users in the recommendations may be left out.

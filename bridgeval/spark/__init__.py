@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.data.rows import is_spark_frame
 from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.tables.rows import is_spark_frame
 
 if TYPE_CHECKING:
     from bridgeval.engine.source import Source
@@ -31,7 +31,7 @@ class SparkLoader:
         return is_spark_frame(recommendations) or is_spark_frame(relevance)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        from bridgeval.spark.source import SparkSource
+        from bridgeval.spark.spark_source import SparkSource
 
         return SparkSource.of(recommendations, relevance, **extras)
 

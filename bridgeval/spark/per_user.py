@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Floats, UserTable
+from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from bridgeval.data.columns import Role
-from bridgeval.data.context import Context
-from bridgeval.data.encoding import encode
-from bridgeval.data.ids import Ids
-from bridgeval.data.inputs import Inputs
-from bridgeval.data.rows import Rows, rows_of_table
+from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.plan import Execution, Plan, fold
+from bridgeval.io.columns import Role
+from bridgeval.tables.context import Context
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import Rows, rows_of_table
 
 # Rows of whole users that are turned into Slates at once. This bounds an executor's memory, unless one user alone has
 # more rows.

@@ -10,8 +10,8 @@ A law that is broken raises AssertionError with the law and the difference. `wor
 
 from __future__ import annotations
 
-from bridgeval.testing.loaders import check_loader
-from bridgeval.testing.metrics import check_metric
+from bridgeval.testing.loader_laws import check_loader
+from bridgeval.testing.metric_laws import check_metric
 from bridgeval.testing.world import World, world
 
 __all__ = ["World", "check_loader", "check_metric", "world"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Literal
 
-from bridgeval.data.inputs import Inputs
+from bridgeval.engine.inputs import Inputs
 
 
 @dataclass(frozen=True)

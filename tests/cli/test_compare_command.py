@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from bridgeval import evaluate
 from bridgeval.cli import program
 from bridgeval.errors import BadParameterError
-from bridgeval.report.panel import write_user_values
-from tests.test_gate import GOOD, TRUTH, WORSE, frame
+from bridgeval.stats.paired_values import write_user_values
+from tests.stats.test_gate import GOOD, TRUTH, WORSE, frame
 
 QUICK = ("-m", "MRR@10", "--resamples", "200")
 

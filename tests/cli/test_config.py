@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bridgeval.config import Request, read_config, request_of, system_and_path
+from bridgeval.config import run as evaluated
 from bridgeval.errors import BridgevalWarning, ConfigError
-from bridgeval.request import Request, read_config, request_of, system_and_path
-from bridgeval.request import run as evaluated
 from tests.cli.conftest import Run
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"

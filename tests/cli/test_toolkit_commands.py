@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from bridgeval.cli.toolkits import librec, spark
+from bridgeval.cli.toolkit_commands import librec, spark
 from tests.cli.conftest import Run
 
 STUDIES = sorted((Path(__file__).parents[1] / "golden" / "data" / "librec").glob("*/study/conf/config.xml"))

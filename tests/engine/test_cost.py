@@ -13,11 +13,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bridgeval
-from bridgeval.data import chunks, ids
-from bridgeval.data.batch import batches
-from bridgeval.data.inputs import Inputs
-from bridgeval.data.needs import Needs
+from bridgeval.batch.batch import batches
 from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.inputs import Inputs
+from bridgeval.engine.needs import Needs
+from bridgeval.io import chunks
+from bridgeval.tables import ids
 from bridgeval.toolkits.frames import streaming
 
 SHOWN, RELEVANT = 10, 4

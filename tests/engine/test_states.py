@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridgeval.data.ids import Ids
 from bridgeval.engine.state import Collected, ItemSums, Moments, Sums
 from bridgeval.metrics import nDCG
+from bridgeval.tables.ids import Ids
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
 

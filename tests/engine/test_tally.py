@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from bridgeval.data.ids import Ids
 from bridgeval.engine.state import ItemSums, Joint, Moments, Sums, Tally
+from bridgeval.tables.ids import Ids
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2]])

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from bridgeval.toolkits.librec import Fold, Study, custom
-from bridgeval.toolkits.librec.config import Config
+from bridgeval.toolkits.librec.conventions import java_metric
 from bridgeval.toolkits.librec.features import read_features
 from bridgeval.toolkits.librec.java import output_values
-from bridgeval.toolkits.librec.metrics import java_metric
+from bridgeval.toolkits.librec.study_config import Config
 from tests.golden import librec_files
 from tests.golden.compare import Comparison, number
 from tests.golden.librec_questions import (

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from bridgeval.toolkits.replay import experimental, older
+from bridgeval.toolkits.replay import experimental
+from bridgeval.toolkits.replay import experimental_api as older
 from tests.golden.compare import Comparison, number
 from tests.golden.replay_checks import RECORDED, results_and_changes, same, same_value
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridgeval.toolkits import replay
 from bridgeval.toolkits.replay.engines import SPARK
-from bridgeval.toolkits.replay.tables import with_row
+from bridgeval.toolkits.replay.system_tables import with_row
 from tests.golden.compare import Comparison
 from tests.golden.replay_checks import results_and_changes, same, same_value
 from tests.golden.replay_values import COLUMNS, SPARK_INTERVAL, frame_of, metric_of

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter
 
-from bridgeval.toolkits.librec.metrics import JAVA
+from bridgeval.toolkits.librec.conventions import JAVA
 from tests.golden import librec, librec_files
 from tests.golden import librec_questions as reasons
 from tests.golden.compare import DATA, golden_files

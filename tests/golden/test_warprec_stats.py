@@ -9,7 +9,7 @@ import pytest
 
 from bridgeval import compare
 from bridgeval.errors import BadParameterError
-from bridgeval.report.statistics import benjamini_hochberg, holm
+from bridgeval.stats.tests import benjamini_hochberg, holm
 from tests.golden import warprec_stats
 from tests.golden.compare import DATA, number
 

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 import bridgeval
-from bridgeval.data.context import Table
-from bridgeval.data.ids import Ids
 from bridgeval.engine.metric import literal
+from bridgeval.tables.context import Table
+from bridgeval.tables.ids import Ids
 from tests.golden.compare import Comparison, number
 
 TOLERANCE = 2e-5

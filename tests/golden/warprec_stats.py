@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bridgeval.report import statistics as st
+from bridgeval.stats import tests as st
 from tests.golden.compare import Comparison, number
 
 TESTS = {"paired_t_test": st.t_test, "wilcoxon_test": st.wilcoxon_test}

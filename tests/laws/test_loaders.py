@@ -16,11 +16,11 @@ import scipy.sparse
 import torch
 
 from bridgeval import Scores, plugins
-from bridgeval.data.ids import Ids
-from bridgeval.data.rows import Rows
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import Rows
 from bridgeval.testing import World, check_loader, world
 from bridgeval.toolkits.librec import Fold
-from bridgeval.toolkits.warprec.files import Recommendations
+from bridgeval.toolkits.warprec.output_files import Recommendations
 
 
 def rows(table: Mapping[Any, Any], *names: str) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import NeedError, SpecError
 from bridgeval.testing import World, check_metric, world
-from bridgeval.testing.metrics import Trial
+from bridgeval.testing.metric_laws import Trial
 
 # Parameters that matter to states, populations and rankings. Every installed metric is tried with its defaults anyway.
 VARIANTS = [

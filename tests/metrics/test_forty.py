@@ -12,7 +12,7 @@ import torch
 
 import bridgeval
 from bridgeval import metrics as native
-from bridgeval.data.inputs import Inputs
+from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.plan import Execution, Plan, fold, merge_all
 from tests.metrics.test_families_against_loops import whole_world
 

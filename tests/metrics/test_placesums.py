@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.engine.blocks import Block
-from bridgeval.metrics.placesums import packed
-from bridgeval.metrics.totals import bits_over_places, sums_over_places
+from bridgeval.metrics.blocks.listed_items import bits_over_places, sums_over_places
+from bridgeval.metrics.blocks.place_sums import packed
 
 PLACES = 40
 SOME = torch.tensor([3.0, 0.0, 7.0, 1.0, 0.0])

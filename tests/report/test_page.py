@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from markupsafe import Markup
 
 import bridgeval
-from bridgeval.report.charts import pareto
-from bridgeval.report.content import Section
-from bridgeval.report.page import page
+from bridgeval.report.page.charts import pareto
+from bridgeval.report.page.page import page
+from bridgeval.report.page.page_data import Section
 from tests.report.conftest import FIRST, HOSTILE, SCRIPT, TRUTH
 
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 import bridgeval
-from bridgeval.data.context import Context
-from bridgeval.data.needs import Needs
 from bridgeval.engine.census import Census
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Plan
 from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError
 from bridgeval.plugins import installed
 from bridgeval.report import Report
-from bridgeval.spark import source
-from bridgeval.spark.context import with_history
+from bridgeval.spark import spark_source as source
+from bridgeval.spark.history_context import with_history
+from bridgeval.tables.context import Context
 from bridgeval.testing import check_loader
 from tests.laws.test_loaders import frames
 from tests.spark.worlds import installed_metrics, whole_world, world

@@ -12,7 +12,7 @@ import pytest
 
 import bridgeval
 from bridgeval import ListMetric, Slate
-from bridgeval.spark import watching
+from bridgeval.spark import job_progress as watching
 
 pytestmark = pytest.mark.spark
 

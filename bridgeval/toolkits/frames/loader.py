@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bridgeval.data.datasets import dataset_at, memory_of
-from bridgeval.data.files import is_path, opened, schema_at
-from bridgeval.data.inputs import offers_of
-from bridgeval.data.rows import is_frame
+from bridgeval.engine.inputs import offers_of
 from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.source import DeferredSource, LocalSource, Source, held
+from bridgeval.io.datasets import dataset_at, memory_of
+from bridgeval.io.files import is_path, opened, schema_at
+from bridgeval.tables.rows import is_frame
 from bridgeval.toolkits.frames.streaming import StreamedSource
 
 
@@ -49,7 +49,7 @@ class FileSource:
 
     def run(self, plan: Plan, how: Execution) -> States:
         # Users that only the history, the baseline or a list names belong to no chunk.
-        fits = self.streamed.size <= how.memory and how.resume is None
+        fits = self.streamed.size <= how.memory
         at_once = fits or bool(plan.needs.users)
         return self.at_once.run(plan, how) if at_once else self.streamed.run(plan, how)
 

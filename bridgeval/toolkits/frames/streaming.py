@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,15 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pa_dataset
 
-from bridgeval.data.chunks import Chunk, NotInOrderError, Stream, merged, spread
-from bridgeval.data.columns import Role, columns_for
-from bridgeval.data.datasets import BYTES_PER_ROW, batches_from, with_floats
-from bridgeval.data.files import files_at, is_path, opened
-from bridgeval.data.inputs import Inputs
-from bridgeval.data.rows import first_null, rows_of_table
+from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.plan import Execution, Plan, States, fold
-from bridgeval.engine.savepoint import Place, Savepoint
-from bridgeval.errors import BadParameterError, BadValueError
+from bridgeval.errors import BadValueError
+from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merged, spread
+from bridgeval.io.columns import Role, columns_for
+from bridgeval.io.datasets import BYTES_PER_ROW, batches_from, with_floats
+from bridgeval.io.files import opened
+from bridgeval.tables.rows import first_null, rows_of_table
 
 ROWS_PER_PIECE = 1 << 21
 
@@ -46,24 +44,16 @@ class StreamedSource:
     label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
-        savepoint = None if how.resume is None else Savepoint(how.resume, plan, self._origin())
-        saved = savepoint.read() if savepoint is not None else None
-        place, states = saved or (self._start(how), plan.start())
-        shown = self._stream(self.recommendations, "recommendations", place.rows)
-        relevant = self._stream(self.relevance, "relevance", place.rows)
-        base = Inputs.of(shown.nothing(), relevant.nothing(), **{k: opened(v) for k, v in self.given.items()})
-        run = _Run(plan, how, base, self.given.get("columns"), savepoint, self.size // BYTES_PER_ROW)
-        if place.way == "merged":
-            try:
-                return run.folded(merged(shown, relevant, (place.shown, place.relevant)), place, states)
-            except NotInOrderError:
-                place, states = Place("spread", place.rows, place.parts), plan.start()
-        watched = run.watched("spread")
-        return run.folded(spread(watched(shown), watched(relevant), place.parts, place.chunks), place, states)
-
-    def _start(self, how: Execution) -> Place:
         rows = max(1, min(ROWS_PER_PIECE, how.memory // BYTES_PER_ROW // 4))
-        return Place("merged", rows, parts=math.ceil(2 * self.size / how.memory))
+        shown = self._stream(self.recommendations, "recommendations", rows)
+        relevant = self._stream(self.relevance, "relevance", rows)
+        base = Inputs.of(shown.nothing(), relevant.nothing(), **{k: opened(v) for k, v in self.given.items()})
+        run = _Run(plan, how, base, self.given.get("columns"), self.size // BYTES_PER_ROW)
+        try:
+            return run.folded(merged(shown, relevant))
+        except NotInOrderError:
+            watched = run.watched("spread")
+            return run.folded(spread(watched(shown), watched(relevant), math.ceil(2 * self.size / how.memory)))
 
     def _stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:
         parts = columns_for(role, dataset.schema.names, self.given.get("columns"))
@@ -71,21 +61,6 @@ class StreamedSource:
         schema = pa.schema([dataset.schema.field(name) for name in parts.values()])
         pieces = partial(_pieces, dataset, schema.names, rows)
         return Stream(partial(_whole, pieces, role), parts["user"], schema)
-
-    def _origin(self) -> dict[str, Any]:
-        """What tells this data from other data: files with their sizes and times; nothing that is held in memory."""
-        files = dict(zip(("recommendations", "relevance"), self.paths, strict=True))
-        for name, value in self.given.items():
-            if is_path(value):
-                files[name] = os.fspath(value)
-            elif value is not None and name != "columns":
-                raise BadParameterError(
-                    f"resume cannot tell whether {name} is still the same",
-                    f"a {type(value).__name__} in memory",
-                    f"give {name} as a file, or leave resume out",
-                )
-        columns = dict(self.given.get("columns") or {})
-        return {"columns": columns, **{name: _signature(path) for name, path in files.items()}}
 
 
 @dataclass(frozen=True)
@@ -96,26 +71,22 @@ class _Run:
     how: Execution
     base: Inputs
     columns: Mapping[str, str] | None
-    savepoint: Savepoint | None
     total: int
 
-    def folded(self, chunks: Generator[Chunk], place: Place, states: States) -> States:
-        """The states of all chunks, saved after each; nothing is left on disk once all are done."""
+    def folded(self, chunks: Generator[Chunk]) -> States:
+        """The states of all chunks; nothing is left on disk once all are done."""
+        states, done = self.plan.start(), 0
         try:
-            self.tell("evaluated", place.shown + place.relevant)
+            self.tell("evaluated", done)
             for shown, relevant in chunks:
                 rows = rows_of_table(shown, "recommendations", self.columns)
                 truth = rows_of_table(relevant, "relevance", self.columns)
                 inputs = replace(self.base, recommendations=rows, relevance=truth)
                 states = fold(self.plan, inputs.slates(self.plan.needs), self.base.context, self.how, states)
-                place = place.after(len(shown), len(relevant))
-                if self.savepoint is not None:
-                    self.savepoint.save(place, states)
-                self.tell("evaluated", place.shown + place.relevant)
+                done += len(shown) + len(relevant)
+                self.tell("evaluated", done)
         finally:
             chunks.close()
-        if self.savepoint is not None:
-            self.savepoint.remove()
         return states
 
     def tell(self, what: str, done: int) -> None:
@@ -165,9 +136,3 @@ def _whole(pieces: Callable[[int], Iterator[pa.Table]], role: Role, start: int) 
                 )
         row += len(piece)
         yield piece
-
-
-def _signature(path: str) -> list[list[Any]]:
-    """Name, size and time of every file that a path stands for."""
-    stats = [(os.path.abspath(file), os.stat(file)) for file in files_at(path)]
-    return [[name, found.st_size, found.st_mtime_ns] for name, found in stats]

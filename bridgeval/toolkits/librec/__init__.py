@@ -14,13 +14,13 @@ from bridgeval.convention import Convention
 from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.toolkits.librec.bases import ListBasedMetric, RowBasedMetric
+from bridgeval.toolkits.librec.conventions import LIBREC, METRICS
 from bridgeval.toolkits.librec.custom import custom
 from bridgeval.toolkits.librec.fold import Fold
+from bridgeval.toolkits.librec.list_accuracy import TestOrderNDCG
 from bridgeval.toolkits.librec.loader import LibrecLoader
-from bridgeval.toolkits.librec.metrics import LIBREC, METRICS
-from bridgeval.toolkits.librec.ranking import TestOrderNDCG
-from bridgeval.toolkits.librec.report import StudyReport
 from bridgeval.toolkits.librec.study import Experiment, Study
+from bridgeval.toolkits.librec.study_report import StudyReport
 
 __all__ = [
     "Experiment",

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bridgeval.errors import BadParameterError, InputError, MetricFailedError
-from bridgeval.toolkits.librec.files import Triples, read_result, read_split
+from bridgeval.toolkits.librec.study_files import Triples, read_result, read_split
 
 Array = npt.NDArray[Any]
 Compat = Literal["librec-auto"] | None

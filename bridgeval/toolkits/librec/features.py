@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bridgeval.data.context import Table
-from bridgeval.data.encoding import encode
-from bridgeval.data.ids import Ids
 from bridgeval.errors import BadValueError, InputError
+from bridgeval.tables.context import Table
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
 
 BETWEEN = re.compile(r"[ \t,]+")
 

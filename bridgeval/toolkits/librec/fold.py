@@ -13,19 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import bridgeval
-from bridgeval.data.context import Context, Table
-from bridgeval.data.encoding import encode
-from bridgeval.data.ids import Ids
-from bridgeval.data.inputs import Inputs, offers_of
-from bridgeval.data.needs import Needs
-from bridgeval.data.rows import Rows
-from bridgeval.data.slates import Slates
+from bridgeval.engine.inputs import Inputs, offers_of
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.errors import MisalignedError
-from bridgeval.toolkits.librec.config import Feature
+from bridgeval.tables.context import Context, Table
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import Rows
+from bridgeval.tables.slates import Slates
+from bridgeval.toolkits.librec.conventions import protecting
 from bridgeval.toolkits.librec.features import Features, read_features
-from bridgeval.toolkits.librec.files import Repeats, Triples, read_ratings, read_result, read_split
-from bridgeval.toolkits.librec.metrics import protecting
+from bridgeval.toolkits.librec.study_config import Feature
+from bridgeval.toolkits.librec.study_files import Repeats, Triples, read_ratings, read_result, read_split
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -131,7 +131,6 @@ class FoldSource:
         return frozenset(offers) | offers_of({}, **self.given)
 
     def run(self, plan: Plan, how: Execution) -> States:
-        how.refuse_resume()
         reading = Reading(self.fold, plan.needs, self.given)
         # Place by place, so that states are those of the plan's metrics.
         asked = Plan(tuple(protecting(metric, self._protected) for metric in plan.metrics))

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from bridgeval.errors import BadValueError
-from bridgeval.toolkits.librec.config import xml_at
+from bridgeval.toolkits.librec.study_config import xml_at
 
 TEST_SET = re.compile(r"Dataset: \[.*?cv_(\d+)[\\/]test\.txt\]")
 VALUE = re.compile(r"Evaluator info:\s*(\w+) is (\S+)")

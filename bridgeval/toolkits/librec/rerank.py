@@ -8,10 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.data.needs import Needs
-from bridgeval.data.ranking import Ranking
+from bridgeval.batch.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError
 from bridgeval.toolkits.librec.protected import ItemFlags
 

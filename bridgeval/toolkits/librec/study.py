@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import InputError
-from bridgeval.toolkits.librec.config import Config, read_config, xml_at
 from bridgeval.toolkits.librec.fold import Fold
+from bridgeval.toolkits.librec.study_config import Config, read_config, xml_at
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
-    from bridgeval.toolkits.librec.report import StudyReport
+    from bridgeval.toolkits.librec.study_report import StudyReport
 
 EXPERIMENT = re.compile(r"exp\d+")
 FOLD = re.compile(r"cv_(\d+)")
@@ -122,7 +122,7 @@ class Study(Mapping[str, Experiment]):
             compat: "librec-auto" hands scripts their rows as that package does: result before test, ids as numbers.
             options: of `bridgeval.evaluate`, e.g. `batch_size`.
         """
-        from bridgeval.toolkits.librec.report import evaluated
+        from bridgeval.toolkits.librec.study_report import evaluated
 
         return evaluated(self, metrics, trust_scripts, compat, options)
 

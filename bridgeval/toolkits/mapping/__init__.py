@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bridgeval.data.rows import is_frame
 from bridgeval.engine.source import DeferredSource, source_of
 from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.tables.rows import is_frame
 
 
 class MappingLoader:

@@ -11,10 +11,9 @@ from bridgeval.convention import Convention
 from bridgeval.hookspecs import hookimpl
 from bridgeval.toolkits.replay import experimental
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
-from bridgeval.toolkits.replay.metrics import EXPERIMENTAL, REPLAY
-from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
-from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
-from bridgeval.toolkits.replay.newer import (
+from bridgeval.toolkits.replay.conventions import EXPERIMENTAL, REPLAY
+from bridgeval.toolkits.replay.experimental_api import enriched as get_enriched_recommendations
+from bridgeval.toolkits.replay.metrics_api import (
     MAP,
     MRR,
     NDCG,
@@ -28,8 +27,9 @@ from bridgeval.toolkits.replay.newer import (
     Surprisal,
     Unexpectedness,
 )
+from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
+from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
 from bridgeval.toolkits.replay.offline import Experiment, OfflineMetrics
-from bridgeval.toolkits.replay.older import enriched as get_enriched_recommendations
 from bridgeval.toolkits.replay.run import MetricDuplicatesWarning
 from bridgeval.toolkits.replay.torch_builder import TorchMetricsBuilder, metrics_to_df
 

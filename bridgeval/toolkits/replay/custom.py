@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, Users
 from bridgeval.engine.metric import UserMetric
 from bridgeval.errors import BadParameterError, MetricFailedError

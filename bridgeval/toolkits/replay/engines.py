@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from bridgeval.data.columns import Role, has
-from bridgeval.data.ids import Ids
-from bridgeval.data.ranking import Ties
-from bridgeval.data.rows import Rows, as_table, is_frame, numbers_of, rows_of
+from bridgeval.batch.ranking import Ties
 from bridgeval.engine.summary import Over
 from bridgeval.errors import InputError, MissingColumnError, NoLoaderError
+from bridgeval.io.columns import Role, has
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import Rows, as_table, is_frame, numbers_of, rows_of
 
 
 @dataclass(frozen=True)

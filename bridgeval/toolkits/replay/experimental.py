@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.data.rows import Rows
 from bridgeval.engine.metric import Metric as EngineMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Over, Result
-from bridgeval.toolkits.replay import older
+from bridgeval.tables.rows import Rows
+from bridgeval.toolkits.replay import experimental_api as older
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
+from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
 from bridgeval.toolkits.replay.engines import SPARK, rows
-from bridgeval.toolkits.replay.metrics import EXPERIMENTAL
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
 from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
 from bridgeval.toolkits.replay.significance import Systems, kept
-from bridgeval.toolkits.replay.tables import with_row
+from bridgeval.toolkits.replay.system_tables import with_row
 
 if TYPE_CHECKING:
     from bridgeval.report.report import Report

@@ -11,13 +11,13 @@ import numpy as np
 from bridgeval.errors import BadParameterError, NeedError
 from bridgeval.toolkits.replay.bases import Metric, inputs_of
 from bridgeval.toolkits.replay.engines import DICT, Engine, engine_of
-from bridgeval.toolkits.replay.newer import SINGLE_BASE, Unexpectedness, items_as_categories
+from bridgeval.toolkits.replay.metrics_api import SINGLE_BASE, Unexpectedness, items_as_categories
 from bridgeval.toolkits.replay.run import Question, answers, results_of
 from bridgeval.toolkits.replay.significance import Systems, collecting, kept
-from bridgeval.toolkits.replay.tables import with_row
+from bridgeval.toolkits.replay.system_tables import with_row
 
 if TYPE_CHECKING:
-    from bridgeval.data.inputs import Inputs
+    from bridgeval.engine.inputs import Inputs
     from bridgeval.report.report import Report
 
 

@@ -11,12 +11,12 @@ from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import InputError, UnknownMetricError
 from bridgeval.report.report import Population, Report
-from bridgeval.toolkits.replay.tables import compared
+from bridgeval.toolkits.replay.system_tables import compared
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bridgeval.report.comparison import Comparison
+    from bridgeval.stats.comparison import Comparison
 
 
 def collecting(metrics: Iterable[Metric]) -> list[Metric]:

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from bridgeval.data.ids import Ids
-from bridgeval.data.inputs import Inputs
-from bridgeval.data.rows import Rows
+from bridgeval.engine.inputs import Inputs
 from bridgeval.errors import BadParameterError, MisalignedError, NeedError
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import Rows
 from bridgeval.toolkits.replay.bases import cutoffs
-from bridgeval.toolkits.replay.metrics import REPLAY
+from bridgeval.toolkits.replay.conventions import REPLAY
 from bridgeval.toolkits.replay.run import results_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from bridgeval.convention import Convention
 from bridgeval.hookspecs import Loader, hookimpl
-from bridgeval.toolkits.warprec.adapter import metric
 from bridgeval.toolkits.warprec.bases import (
     BaseMetric,
     MetricBlock,
@@ -15,9 +14,10 @@ from bridgeval.toolkits.warprec.bases import (
     UserAverageTopKMetric,
     metric_registry,
 )
-from bridgeval.toolkits.warprec.files import read_per_user, read_recommendations, read_split
+from bridgeval.toolkits.warprec.conventions import WARPREC
+from bridgeval.toolkits.warprec.custom import metric
 from bridgeval.toolkits.warprec.loader import ScoresLoader, WrittenLoader
-from bridgeval.toolkits.warprec.metrics import WARPREC
+from bridgeval.toolkits.warprec.output_files import read_per_user, read_recommendations, read_split
 
 __all__ = [
     "BaseMetric",

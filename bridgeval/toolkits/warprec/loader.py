@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.data.files import is_path, opened
-from bridgeval.data.inputs import Inputs
-from bridgeval.data.scores import ScoredInputs, Scores
+from bridgeval.batch.scores import ScoredInputs, Scores
+from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.source import LocalSource
-from bridgeval.toolkits.warprec.files import Recommendations, read_recommendations, read_split
+from bridgeval.io.files import is_path, opened
+from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 
 class ScoresLoader:

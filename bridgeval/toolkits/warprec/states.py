@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.data.encoding import encode
-from bridgeval.data.ids import Ids
 from bridgeval.errors import BadParameterError
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
 from bridgeval.toolkits.warprec.bases import Reduction
 
 Axis = Literal["users", "items"] | None

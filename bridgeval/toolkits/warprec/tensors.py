@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bridgeval.data.encoding import encode
-from bridgeval.data.ids import Ids
-from bridgeval.data.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Hits, Ranked, Relevant, ShownColumn, ShownGains
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
 from bridgeval.toolkits.warprec.bases import BaseMetric, MetricBlock
 
 CELLS = 1 << 23

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridgeval.errors import InputError
-from bridgeval.toolkits.librec.config import Feature, Script, read_config
+from bridgeval.toolkits.librec.study_config import Feature, Script, read_config
 from tests.toolkits.librec.studies import GOLDENS, write
 
 

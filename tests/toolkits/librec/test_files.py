@@ -8,7 +8,7 @@ import pytest
 
 from bridgeval.errors import BadValueError, DuplicateRowsWarning, InputError
 from bridgeval.toolkits.librec.features import read_features
-from bridgeval.toolkits.librec.files import FileWarning, read_ratings, read_result, read_split
+from bridgeval.toolkits.librec.study_files import FileWarning, read_ratings, read_result, read_split
 from tests.toolkits.librec.studies import write
 
 

@@ -11,9 +11,9 @@ from scipy import stats
 
 import bridgeval
 from bridgeval.errors import BadParameterError, DuplicateRowsWarning, NeedError, UnknownMetricError
-from bridgeval.toolkits.librec.config import Config, Feature, Script
+from bridgeval.toolkits.librec.conventions import JAVA, LIBREC, METRICS, java_metric, protecting, script_metric
 from bridgeval.toolkits.librec.features import read_features
-from bridgeval.toolkits.librec.metrics import JAVA, LIBREC, METRICS, java_metric, protecting, script_metric
+from bridgeval.toolkits.librec.study_config import Config, Feature, Script
 from tests.toolkits.librec.studies import GOLDENS, Fold, pairs, random_fold, write
 
 K = 5

@@ -15,7 +15,7 @@ from scipy import stats
 import bridgeval
 from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
 from bridgeval.toolkits.librec import ListBasedMetric, Study
-from bridgeval.toolkits.librec.report import StudyWarning
+from bridgeval.toolkits.librec.study_report import StudyWarning
 from tests.toolkits.librec.studies import GOLDENS
 
 RANKING = GOLDENS / "real_ranking_kcv3" / "study"

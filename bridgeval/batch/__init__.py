@@ -1,0 +1,1 @@
+"""Slates as dense tensors on a device: batches, ranking, score matrices, kernels."""

@@ -1,0 +1,194 @@
+"""Scores: a model's numbers for users and items, read a batch at a time. Nothing larger than a batch is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bridgeval.batch.candidates import Candidates
+from bridgeval.batch.score_rows import Beside, CandidateRows, DenseRows, SparseRows
+from bridgeval.batch.shown_lists import ShownRows
+from bridgeval.engine.inputs import Inputs
+from bridgeval.engine.needs import Needs
+from bridgeval.errors import BadParameterError, InputError, MisalignedError
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.pair_column import Positions
+from bridgeval.tables.rows import Rows
+from bridgeval.tables.slates import Lists, Slates
+
+NO_COLUMNS = {name: np.zeros(0) for name in ("score", "seen", "prev_score", "baseline_rank")}
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a model gives: a number for each user and item.
+
+    Three things are kept apart: an item that the user has in the history is masked (`mask_history`), one that the
+    model scored -inf is masked by the model, and one without a score (no column, or not stored in a sparse matrix)
+    was not scored. None of them is shown; an item that scored low is, at the end.
+
+    Attributes:
+        values: a tensor, numpy array or memmap `[U, N]`; a scipy sparse matrix, whose stored cells are the scores;
+            or a function `users -> [B, N]`, such as a model's predict, which is called once for each batch with the ids
+            of its users. With candidates per user, `[U, C]` or a function `(users, items) -> [B, C]`.
+        users: the ids of the rows; None numbers them from 0, and takes the users of the relevance for a function.
+        items: the ids of the columns, None numbers them from 0; or the candidates of each user, as `Candidates` or as
+            `[U, C]` with None or negative numbers for padding.
+        mask_history: whether the items that `history=` has for a user are masked.
+        candidates: the only items that may be shown to each user, where `values` has a column for every item.
+
+    >>> import bridgeval
+    >>> scores = bridgeval.Scores(np.array([[0.9, 0.1, 0.5], [0.2, 0.3, 0.1]]))
+    >>> bridgeval.evaluate(scores, {0: [2], 1: [0]}, "Recall@1", history={0: [0]})["Recall@1"]
+    0.5
+    """
+
+    values: Any
+    users: Any = None
+    items: Any = None
+    mask_history: bool = True
+    candidates: Candidates | None = None
+
+    def __post_init__(self) -> None:
+        if not self.is_function and len(getattr(self.values, "shape", ())) != 2:
+            raise InputError(
+                "the scores must have two dimensions, users and items",
+                f"{type(self.values).__name__} of shape {getattr(self.values, 'shape', 'unknown')}",
+                "give an array or tensor [U, N], a scipy sparse matrix, or a function users -> [B, N]",
+            )
+        if self.per_user is not None and self.candidates is not None:
+            raise BadParameterError(
+                "items= and candidates= both name candidates per user",
+                hint="with candidates=, give items= the ids of the columns",
+            )
+        if self.per_user is None and self.is_function and self.items is None:
+            raise BadParameterError(
+                "the items of a function cannot be counted beforehand",
+                hint="say what the columns are, e.g. Scores(model.predict, items=range(5000))",
+            )
+
+    @property
+    def is_function(self) -> bool:
+        return callable(self.values)
+
+    @property
+    def is_sparse(self) -> bool:
+        return hasattr(self.values, "tocsr")
+
+    @cached_property
+    def per_user(self) -> Candidates | None:
+        """The candidates that the columns stand for; None where a column is one item for all."""
+        if isinstance(self.items, Candidates):
+            return self.items
+        grid = self.items
+        if hasattr(grid, "detach"):
+            grid = grid.detach().cpu().numpy()
+        nested = isinstance(grid, list | tuple) and len(grid) > 0 and isinstance(grid[0], list | tuple | np.ndarray)
+        if not nested and getattr(grid, "ndim", 1) != 2:
+            return None
+        return Candidates.of_grid(grid, self._row_ids(len(grid)))
+
+    @cached_property
+    def columns(self) -> Ids:
+        """`[N]` the item of each column, where a column is one item for all."""
+        count = None if self.is_function else self.values.shape[1]
+        ids = Ids(np.arange(count or 0)) if self.items is None else _ids(self.items, "item ids of the scores")
+        if count is not None and count != len(ids):
+            raise MisalignedError(
+                "the scores must have a column for each item", f"{count} columns and {len(ids)} items", "check items="
+            )
+        _refuse_repeated(ids, "items")
+        return ids
+
+    def row_users(self, relevance: Rows) -> Ids:
+        """`[U]` the user of each row."""
+        if self.is_function:
+            if self.users is None and self.per_user is not None:
+                return self.per_user.users
+            return encode([relevance.owners])[0] if self.users is None else self._row_ids(None)
+        return self._row_ids(self.values.shape[0])
+
+    def _row_ids(self, count: int | None) -> Ids:
+        if self.users is None and isinstance(self.items, Candidates):
+            ids = self.items.users
+        else:
+            ids = Ids(np.arange(count or 0)) if self.users is None else _ids(self.users, "user ids of the scores")
+        if count is not None and count != len(ids):
+            raise MisalignedError(
+                "the scores must have a row for each user", f"{count} rows and {len(ids)} users", "check users="
+            )
+        _refuse_repeated(ids, "users")
+        return ids
+
+
+def _ids(values: Any, what: str) -> Ids:
+    return Ids.of(np.asarray(values) if isinstance(values, range) else values, what)
+
+
+def _refuse_repeated(ids: Ids, what: str) -> None:
+    repeated = len(ids) - len(encode([ids])[0])
+    if repeated:
+        raise InputError(
+            f"the {what} of the scores repeat", f"{repeated} repeated id(s)", f"give each of the {what} once"
+        )
+
+
+@dataclass(frozen=True)
+class ScoredInputs:
+    """Scores with all that stands beside them; yields Slates whose shown side is read batch by batch."""
+
+    scores: Scores
+    inputs: Inputs
+
+    @staticmethod
+    def of(scores: Scores, relevance: Any, **extras: Any) -> ScoredInputs:
+        empty = Ids(np.zeros(0, dtype=np.int64))
+        inputs = Inputs.of(Rows(empty, empty, {"score": np.zeros(0)}), relevance, **extras)
+        users = scores.row_users(inputs.relevance)
+        items = scores.columns if scores.per_user is None else scores.per_user.vocabulary
+        catalogue = inputs.catalogue
+        # A sample of the catalogue is not the catalogue: where there is a history, that knows more items.
+        if catalogue is None and (scores.per_user is None or inputs.history is None):
+            catalogue = encode([items])[0]
+        return ScoredInputs(scores, replace(inputs, catalogue=catalogue, more_users=(users,), more_items=(items,)))
+
+    @property
+    def offers(self) -> frozenset[str]:
+        return self.inputs.offers | {"score"}
+
+    @property
+    def label(self) -> str:
+        """How numbers from these candidates have to be marked."""
+        chosen = self.scores.per_user or self.scores.candidates
+        return chosen.label if chosen is not None else ""
+
+    def slates(self, needs: Needs) -> Iterator[Slates]:
+        """The users that have scores, then those that have none."""
+        (everyone,) = self.inputs.slates(needs)
+        row_of = np.full(len(everyone), -1, dtype=np.int64)
+        ids = self.inputs.more_users[0]
+        row_of[ids.positions_in(everyone.users)] = np.arange(len(ids))
+        scored, others = np.flatnonzero(row_of >= 0), np.flatnonzero(row_of < 0)
+        users = everyone.users.take(scored)
+        yield everyone.of_users(scored, self._shown(users, everyone.items, row_of[scored], needs))
+        if len(others):
+            nothing = Lists(np.zeros(len(others) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), NO_COLUMNS)
+            yield everyone.of_users(others, nothing)
+
+    def _shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ShownRows:
+        scores = self.scores
+        seen = self.inputs.seen(users, items) if scores.mask_history else None
+        baselines = self.inputs.ranked_baselines(users, needs)
+        columns = self.inputs.pair_columns(users, items, needs, baselines)
+        common = Beside(users, items, rows, seen, columns)
+        if scores.per_user is not None:
+            return CandidateRows(scores, common, scores.per_user)
+        codes = scores.columns.positions_in(items).astype(np.int32)
+        if scores.candidates is not None:
+            return CandidateRows(scores, common, scores.candidates, codes)
+        return SparseRows(scores, common, codes) if scores.is_sparse else DenseRows(scores, common, codes)

@@ -1,1 +1,0 @@
-"""Ids, Rows, Slates, ranking, Batch, Context: from objects to dense rectangles."""

@@ -1,0 +1,281 @@
+"""Inputs: all that one evaluation was given, as Rows and Tables; from them the Slates and the Context are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bridgeval.batch.ranking import Ranking
+from bridgeval.engine.needs import Needs, baseline_column
+from bridgeval.io.columns import Role, check_chosen
+from bridgeval.parallel import side_by_side
+from bridgeval.tables.context import Context
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.grouping import grouping_of
+from bridgeval.tables.groups import features_of, groups_of, ids_of
+from bridgeval.tables.history import History
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.pair_column import PairColumn
+from bridgeval.tables.rows import Rows, column_names, has_scores, is_frame, rows_of
+from bridgeval.tables.slates import Lists, Slates, check_scores, lists_of, slates_of
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Recommendations and relevance, and what may stand beside them.
+
+    Attributes:
+        history: training interactions.
+        baseline: another system's lists.
+        baselines: the lists of several other systems, by name.
+        prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
+        item_groups, user_groups, item_features: as given; they are read for the context, beside the history.
+        users: who counts under users="given".
+        more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
+    """
+
+    recommendations: Rows
+    relevance: Rows
+    history: Rows | None = None
+    baseline: Rows | None = None
+    prev_scores: Rows | None = None
+    catalogue: Ids | None = None
+    item_groups: Any = None
+    user_groups: Any = None
+    item_features: Any = None
+    users: Ids | None = None
+    baselines: Mapping[str, Rows] = field(default_factory=dict)
+    more_users: tuple[Ids, ...] = ()
+    more_items: tuple[Ids, ...] = ()
+
+    @staticmethod
+    def of(
+        recommendations: Any,
+        relevance: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        history: Any = None,
+        baseline: Any = None,
+        prev_scores: Any = None,
+        catalogue: Any = None,
+        item_groups: Any = None,
+        user_groups: Any = None,
+        item_features: Any = None,
+        users: Any = None,
+    ) -> Inputs:
+        """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
+        several = _by_name(baseline)
+        if columns:
+            given: dict[Role, Any] = {
+                "recommendations": recommendations,
+                "relevance": relevance,
+                "history": history,
+                "prev_scores": prev_scores,
+                "baseline": next(iter(several.values()), baseline),
+            }
+            frames = {role: frame for role, frame in given.items() if is_frame(frame)}
+            check_chosen(columns, {role: column_names(frame) or () for role, frame in frames.items()})
+        return Inputs(
+            rows_of(recommendations, "recommendations", columns),
+            rows_of(relevance, "relevance", columns),
+            None if history is None else rows_of(history, "history", columns),
+            None if baseline is None or several else rows_of(baseline, "baseline", columns),
+            None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
+            None if catalogue is None else ids_of(catalogue, "the catalogue"),
+            item_groups,
+            user_groups,
+            item_features,
+            None if users is None else ids_of(users, "users"),
+            {name: rows_of(frame, "baseline", columns) for name, frame in several.items()},
+        )
+
+    @property
+    def offers(self) -> frozenset[str]:
+        offers = offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        return offers | {"category"} if "category" in self.recommendations.columns else offers
+
+    @cached_property
+    def had(self) -> History | None:
+        """The history in order."""
+        return None if self.history is None else History.of(self.history)
+
+    @cached_property
+    def context(self) -> Context:
+        popularity, item_groups, features, user_groups = side_by_side(
+            [
+                lambda: None if self.had is None else self.had.popularity,
+                lambda: None if self.item_groups is None else groups_of(self.item_groups, "item"),
+                lambda: None if self.item_features is None else features_of(self.item_features),
+                lambda: None if self.user_groups is None else groups_of(self.user_groups, "user"),
+            ],
+            len(self.history or ()),
+        )
+        items = {"popularity": popularity, "groups": item_groups, "features": features}
+        history_users = history_pairs = 0
+        catalogue = self.catalogue
+        if self.had is not None:
+            history_users, history_pairs = len(self.had.users), self.had.pairs
+            catalogue = self.had.items if catalogue is None else catalogue
+        return Context(
+            catalogue,
+            {name: table for name, table in items.items() if table is not None},
+            {} if user_groups is None else {"groups": user_groups},
+            history_users,
+            history_pairs,
+            given_users=0 if self.users is None else len(self.users),
+        )
+
+    def slates(self, needs: Needs) -> Iterator[Slates]:
+        """One Slates of everything, with the pair and user columns that are needed."""
+        extra = self._extra_users(needs)
+        more_users = (*self.more_users, *extra.values())
+        had = self.had if needs.lists else None
+        more_items = self.more_items if had is None else (*self.more_items, had.items)
+        slates = slates_of(self.recommendations, self.relevance, more_users, more_items)
+        columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
+        if needs.reads("seen") and self.had is not None:
+            columns["history_count"] = self.had.counts(slates.users)
+        baselines = list(self.ranked_baselines(slates.users, needs))
+        for name, _, ranks in baselines:
+            columns[f"in_baseline {name}".strip()] = _member(slates.users, ranks.named)
+        if needs.reads("baseline_rank") and self.baseline is not None:
+            columns["baseline_count"] = History.of(self.baseline).counts(slates.users)
+        if "all users" in needs.users:
+            columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
+        beside = self.pair_columns(slates.users, slates.items, needs, baselines)
+        history = None
+        if had is not None:
+            seen = beside.get("seen")
+            history = had.lists(slates.users, slates.items) if seen is None else Lists(seen.offsets, seen.items)
+        shown = replace(slates.shown, beside=beside)
+        yield Slates(slates.users, slates.items, shown, slates.relevant, columns, history)
+
+    def pair_columns(
+        self, users: Ids, items: Ids, needs: Needs, baselines: Iterable[tuple[str, str, Rows]]
+    ) -> dict[str, PairColumn]:
+        """The columns beside pairs that are needed.
+
+        Args:
+            baselines: as `ranked_baselines` gives them.
+        """
+        columns = {}
+        seen = self.seen(users, items) if needs.reads("seen") else None
+        if seen is not None:
+            columns["seen"] = seen
+        if needs.reads("prev_score") and self.prev_scores is not None:
+            columns["prev_score"] = PairColumn.of(users, items, highest_first(self.prev_scores), "score")
+        for _, column, ranks in baselines:
+            columns[column] = PairColumn.of(users, items, ranks, "rank")
+        return columns
+
+    def seen(self, users: Ids, items: Ids) -> PairColumn | None:
+        """The pairs that the history has; None where there is no history."""
+        if self.had is None:
+            return None
+        lists = self.had.lists(users, items)
+        return PairColumn(lists.offsets, lists.items, len(items))
+
+    def ranked_baselines(self, users: Ids, needs: Needs) -> Iterator[tuple[str, str, Rows]]:
+        """The baselines that are needed: name, pair column, and rows with the place of each item."""
+        plain = {("", Ranking())} if needs.reads("baseline_rank") else set()
+        for name, policy in sorted(needs.baselines | plain, key=str):
+            baseline = self.baselines.get(name) if name else self.baseline
+            if baseline is not None:
+                yield name, baseline_column(name, policy), ranks_of(users, baseline, policy)
+
+    def _extra_users(self, needs: Needs) -> dict[str, Ids]:
+        extra: dict[str, Ids] = {}
+        if "users of the history" in needs.users and self.had is not None:
+            extra["history"] = self.had.users
+        if "users of the baseline" in needs.users and self.baseline is not None:
+            extra["baseline"] = self.baseline.named
+        if "users given" in needs.users and self.users is not None:
+            extra["given"] = self.users
+        if "all users" in needs.users and self.users is not None:
+            extra["known"] = self.users
+        elif "all users" in needs.users and self.had is not None:
+            extra["known"] = self.had.users
+        for name, rows in (("listed", self.recommendations), ("judged", self.relevance)):
+            if f"users {name}" in needs.optional and rows.empty is not None:
+                extra[name] = rows.empty
+        return extra
+
+
+# Argument -> the needs that it answers.
+ANSWERS = {
+    "history": ("seen", "item popularity", "catalogue", "users of the history", "history lists"),
+    "baseline": ("baseline_rank", "users of the baseline"),
+    "prev_scores": ("prev_score",),
+    "catalogue": ("catalogue",),
+    "item_groups": ("item groups",),
+    "user_groups": ("user groups",),
+    "item_features": ("item features",),
+    "users": ("users given",),
+}
+
+
+def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+    """The needs that these arguments answer, told without reading any of them."""
+    several = given.get("baselines") or _by_name(given.get("baseline"))
+    alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
+    offers = {need for argument in alone for need in ANSWERS.get(argument, ())}
+    offers |= {"all users", *map(baseline_column, several)}
+    return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
+
+
+def _by_name(baseline: Any) -> Mapping[str, Any]:
+    """Several baselines by name; none where it is a single one."""
+    several = isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values()))
+    return baseline if several else {}
+
+
+def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
+    return users.positions_in(wanted) >= 0
+
+
+def highest_first(rows: Rows) -> Rows:
+    """Checked rows by score descending, so that the first of a repeated pair is the best."""
+    check_scores(rows)
+    order = np.argsort(-rows.columns["score"], kind="stable")
+    users = None if rows.users is None else rows.users.take(order)
+    return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
+
+
+def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
+    """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
+    positions = rows.owners.positions_in(users)
+    is_kept = positions >= 0
+    if "score" in rows.columns and policy.masked == "drop":
+        is_kept &= rows.columns["score"] != -np.inf
+    kept = np.flatnonzero(is_kept)
+    items, (item_codes,) = encode([rows.items])
+    columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
+    by_user = grouping_of(positions[kept].astype(np.int32), len(users))
+    lists = lists_of(by_user, item_codes[kept], len(items), columns, rows.ranked)
+    as_given = lists.ranked or policy.order == "given"
+    order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
+    if policy.duplicates == "best":
+        order = order[_first_of_pair(lists.row_users[order], lists.items[order])]
+    owner = lists.row_users[order]
+    rank = np.arange(len(order)) - np.searchsorted(owner, owner) + 1.0
+    kept = lists.columns["row"][order].astype(np.int64)
+    return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})
+
+
+def _best_first(lists: Lists, policy: Ranking) -> npt.NDArray[np.int64]:
+    """The order of rows by user, score descending and the policy's ties."""
+    falling = (-lists.columns["score"], lists.row_users)
+    if policy.ties == "given":
+        return np.lexsort(falling)
+    return np.lexsort((-lists.items if policy.ties == "item_descending" else lists.items, *falling))
+
+
+def _first_of_pair(users: npt.NDArray[np.int64], items: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Positions of the first row of each (user, item), ascending."""
+    keys = users * (int(items.max(initial=0)) + 1) + items
+    return np.sort(np.unique(keys, return_index=True)[1])

@@ -1,0 +1,158 @@
+"""explain: why two metrics of one kind give two numbers on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from bridgeval import spec
+from bridgeval.engine.metric import Metric, literal
+from bridgeval.errors import BadParameterError
+from bridgeval.evaluation import one_report
+
+# What a parameter decides, in words.
+AXES = {
+    "k": "the cutoff",
+    "gain": "what a relevant item is worth",
+    "ideal": "the list that the list is measured against",
+    "discount": "how fast places lose weight",
+    "divide_by": "what the sum is divided by",
+    "users": "who is averaged over",
+    "order": "whether scores or the given order rank the list",
+    "ties": "what decides between equal scores",
+    "duplicates": "whether a repeated item counts again",
+    "truth_duplicates": "whether a repeated relevant row counts again",
+    "masked": "whether items scored -inf are part of the list",
+    "cut": "how many rows are kept before repeated items are removed",
+    "above": "from which gain on an item is relevant",
+    "over": "how users' values become one number",
+    "confidence": "the confidence of the interval",
+    "lone": "the interval of a single user's value",
+    "repeated": "whether a repeated item is found again",
+    "count": "whether hits are counted or only noticed",
+    "average": "whether pairs or users are averaged over",
+    "weight": "how users are weighted",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One parameter switched on the way from the first metric to the second.
+
+    Attributes:
+        parameter: its name.
+        before, after: its two values.
+        effect: by how much the number moved at this step.
+        alone: by how much it moves when nothing but this parameter is switched.
+    """
+
+    parameter: str
+    before: Any
+    after: Any
+    effect: float
+    alone: float
+
+    @property
+    def words(self) -> str:
+        return AXES.get(self.parameter, self.parameter)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Two numbers and the steps between them; the effects of the steps add up to the difference.
+
+    Attributes:
+        first, second: the names asked for.
+        values: their numbers.
+        steps: the largest effect first.
+    """
+
+    first: str
+    second: str
+    values: tuple[float, float]
+    steps: tuple[Step, ...]
+
+    @property
+    def difference(self) -> float:
+        return self.values[1] - self.values[0]
+
+    def __str__(self) -> str:
+        width = max(map(len, (self.first, self.second, "difference")))
+        lines = [
+            f"{self.first:{width}}  {self.values[0]: .6f}",
+            f"{self.second:{width}}  {self.values[1]: .6f}",
+            f"{'difference':{width}}  {self.difference:+.6f}",
+        ]
+        if not self.steps:
+            return "\n".join([*lines, "They are the same metric under two names."])
+        lines.append("because")
+        for step in self.steps:
+            switch = f"{step.parameter}: {literal(step.before)} -> {literal(step.after)}"
+            lines.append(f"  {step.effect:+.6f}  {step.words} ({switch})")
+        return "\n".join(lines)
+
+
+def explain(
+    recommendations: Any, relevance: Any, first: str | Metric, second: str | Metric, **given: Any
+) -> Explanation:
+    """Walks from one metric to the other, switching one parameter at a time, all in a single pass over the data.
+
+    Each step switches the parameter that, alone, moves the number most towards where it has to go; those that change
+    nothing on this data come last, with an effect of 0.
+
+    Args:
+        recommendations, relevance: as for `evaluate`.
+        first, second: two names, or metric objects, of one native metric, e.g. "rectools:NDCG@10" and "ranx:ndcg@10".
+        given: the other arguments of `evaluate`.
+
+    >>> shown, relevant = {1: ["a", "b"], 2: ["c", "d"]}, {1: ["b"], 2: ["c", "x"]}
+    >>> print(explain(shown, relevant, "rectools:MAP@2", "MAP(divide_by='k')@2"))
+    rectools:MAP@2         0.500000
+    MAP(divide_by="k")@2   0.375000
+    difference            -0.125000
+    because
+      -0.125000  what the sum is divided by (divide_by: "relevant" -> "k")
+      +0.000000  what decides between equal scores (ties: "given" -> "item_descending")
+      +0.000000  from which gain on an item is relevant (above: None -> 0.0)
+    """
+    start, end = (_single(one, given.get("convention")) for one in (first, second))
+    if type(start) is not type(end):
+        raise BadParameterError(
+            f"{first} and {second} are different metrics, not two definitions of one",
+            f"{start.name} and {end.name}",
+            "compare names of one metric, e.g. rectools:NDCG@10 and ranx:ndcg@10",
+        )
+    switched = [f.name for f in fields(start) if f.compare and getattr(start, f.name) != getattr(end, f.name)]
+    alone = {name: replace(start, label=None, **{name: getattr(end, name)}) for name in switched}
+    effects = _values(recommendations, relevance, [start, end, *alone.values()], given)
+    towards = effects[1] - effects[0]
+    moves = dict(zip(switched, (value - effects[0] for value in effects[2:]), strict=True))
+    order = sorted(switched, key=lambda name: (-moves[name] if towards >= 0 else moves[name], switched.index(name)))
+    path = _values(recommendations, relevance, list(_path(start, end, order)), given)
+    steps = [
+        Step(name, getattr(start, name), getattr(end, name), after - before, moves[name])
+        for name, before, after in zip(order, path, path[1:], strict=False)
+    ]
+    steps.sort(key=lambda step: -abs(step.effect))
+    return Explanation(str(start), str(end), (effects[0], effects[1]), tuple(steps))
+
+
+def _single(metric: str | Metric, convention: str | None) -> Metric:
+    found = spec.parse_all(metric, convention)
+    if len(found) > 1:
+        raise BadParameterError(f"{metric} asks for several metrics", hint="give one cutoff")
+    return found[0]
+
+
+def _path(start: Metric, end: Metric, order: list[str]) -> Iterator[Metric]:
+    metric = replace(start, label=None)
+    yield metric
+    for name in order:
+        metric = replace(metric, **{name: getattr(end, name)})
+        yield metric
+
+
+def _values(recommendations: Any, relevance: Any, metrics: list[Metric], given: dict[str, Any]) -> list[float]:
+    report = one_report(recommendations, relevance, metrics, **given)
+    return [report[str(metric)] for metric in metrics]

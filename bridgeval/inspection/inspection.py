@@ -1,0 +1,273 @@
+"""inspect: who and what is there, what is odd about it, and what each oddity does to the headline metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from bridgeval import plugins, spec
+from bridgeval.engine.census import Census
+from bridgeval.engine.metric import Metric
+from bridgeval.engine.needs import Needs
+from bridgeval.engine.plan import Execution, Plan, fold
+from bridgeval.engine.summary import Result
+from bridgeval.errors import BridgevalError, MisalignedError
+from bridgeval.inspection import id_mismatch as ids
+from bridgeval.inspection import variations
+from bridgeval.inspection.findings import Finding, Inspection, Level
+from bridgeval.inspection.missing_values import without_missing
+from bridgeval.tables.slates import Slates
+
+ORDER = {"stop": 0, "alarm": 1, "note": 2, "fine": 3}
+# A share of users, or a relative change of the headline metric, from which a person should know.
+LARGE_SHARE = 0.05
+LARGE_CHANGE = 0.01
+
+
+def inspect(
+    recommendations: Any,
+    relevance: Any,
+    metrics: str | Metric | Iterable[str | Metric] = "nDCG@10",
+    *,
+    convention: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    loader: str | None = None,
+    **extras: Any,
+) -> Inspection:
+    """Looks at the data before it is measured.
+
+    Args:
+        recommendations: as for `evaluate`.
+        relevance: as for `evaluate`.
+        metrics: the first that ranks is the headline metric, whose change is given as the effect.
+        convention: as for `evaluate`.
+        columns: as for `evaluate`.
+        loader: as for `evaluate`.
+        **extras: `history=`, `catalogue=` and the rest, as for `evaluate`.
+
+    Returns:
+        An Inspection. Data that `evaluate` would refuse is a finding here, not an error.
+
+    >>> found = inspect({1: {"a": 0.5, "b": 0.5}}, {1: ["a"], 2: ["a"]}, "MRR@1")
+    >>> print(found["ties"].effect)
+    MRR@1 lies between 0.0000 and 0.5000, depending on how equal scores are ordered
+    """
+    headline = _headline(spec.parse_all(metrics, convention))
+    found: list[Finding] = []
+    recommendations = without_missing(recommendations, "recommendations", columns, found)
+    relevance = without_missing(relevance, "relevance", columns, found)
+    try:
+        chosen = plugins.installed().loader_for(recommendations, relevance, loader)
+        source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
+        while hasattr(source, "open"):
+            source = source.open()
+        if hasattr(source, "slates"):
+            return _Look(headline, source, found).inspection()
+        what = f"the lists of loader {chosen.name!r} are not in this process, so they were not inspected"
+        found.append(Finding("not inspected", "note", what))
+    except MisalignedError as error:
+        found.append(ids.other_type(error, recommendations, relevance, columns))
+    except BridgevalError as error:
+        told = error.wrong + (f" ({error.found})" if error.found else "")
+        found.append(Finding("unreadable", "stop", told, f"no number can be had; {error.hint}"))
+    return Inspection(str(headline), None, {}, _sorted(found))
+
+
+class _Look:
+    """One inspection: the lists, the headline metric, and the findings as they come."""
+
+    def __init__(self, headline: Metric, source: Any, found: list[Finding]) -> None:
+        self.headline = headline
+        self.k = getattr(headline, "k", 0)
+        self.context = source.context
+        self.found = found
+        self.history = "seen" in source.offers
+        wanted = headline.needs() | Needs(depth=None, optional=frozenset({"seen"}))
+        headline.needs().check(str(headline), source.offers)
+        self.chunks: list[Slates] = list(source.slates(wanted))
+        # A score matrix has no lists until it is ranked: equal and seen scores are not looked for in it.
+        self.has_lists = all(hasattr(slates.shown, "offsets") for slates in self.chunks)
+
+    def inspection(self) -> Inspection:
+        results = self._results([Census(self.k), self.headline])
+        self.counts: Mapping[str, Any] = results[0].notes
+        self.value = results[1].value
+        users = {
+            "recommended to": self._sum(lambda s: s.shown.lengths > 0),
+            "with relevance": self._sum(lambda s: s.relevant.lengths > 0),
+            "in both": self._sum(lambda s: (s.shown.lengths > 0) & (s.relevant.lengths > 0)),
+        }
+        self.users = users
+        looks = [self._alignment, self._short_lists, self._repeats, self._unknown, self._gains, self._masked]
+        if self.has_lists:
+            looks += [self._common_items, self._ties, self._direction, self._seen]
+        for look in looks:
+            self.found.extend(look())
+        return Inspection(str(self.headline), self.value, users, _sorted(self.found))
+
+    def _alignment(self) -> Iterator[Finding]:
+        both, truth, shown = (self.users[name] for name in ("in both", "with relevance", "recommended to"))
+        if not both and truth and shown:
+            yield ids.nobody_in_common(self.chunks)
+            return
+        if lost := truth - both:
+            yield Finding(
+                "users without lists",
+                _level(lost, truth),
+                f"{lost:,} of {truth:,} users with relevance were recommended nothing",
+                f"they score 0; {self._becomes('over users that both sides have', users='both')}",
+                lost,
+            )
+        if unused := shown - both:
+            what = f"{unused:,} of {shown:,} users with recommendations have no relevance"
+            yield Finding("users without relevance", "note", what, "they do not count", unused)
+        if both == truth == shown:
+            yield Finding("users", "fine", f"all {both:,} users are on both sides")
+
+    def _common_items(self) -> Iterator[Finding]:
+        return ids.nothing_in_common(self.chunks)
+
+    def _short_lists(self) -> Iterator[Finding]:
+        if not self.k:
+            return
+        counted = self._count("counted")
+        short = self._count("short lists") - self._count("shown nothing")
+        if not short:
+            yield Finding("short lists", "fine", f"every list has at least {self.k} items")
+            return
+        what = f"{short:,} of {counted:,} lists are shorter than {self.k}"
+        yield Finding("short lists", _level(short, counted), what, "empty places count as misses", short)
+
+    def _repeats(self) -> Iterator[Finding]:
+        shown, relevant = self._count("repeated shown rows"), self._count("repeated relevant rows")
+        if shown:
+            what = f"{shown:,} recommendations repeat a (user, item) pair"
+            effect = f"the best place counts; {self._becomes('if each time counted', duplicates='all')}"
+            yield Finding("repeated recommendations", "alarm", what, effect, shown)
+        if relevant:
+            what = f"{relevant:,} rows of the relevance repeat a (user, item) pair"
+            effect = f"the highest gain counts, once; {self._becomes('if each time counted', truth_duplicates='all')}"
+            yield Finding("repeated relevance", "note", what, effect, relevant)
+        if not shown and not relevant:
+            yield Finding("repeated rows", "fine", "no (user, item) pair is repeated")
+
+    def _ties(self) -> Iterator[Finding]:
+        if not self.k or not variations.breaks_ties(self.headline) or not self._scored:
+            return
+        tied = self._sum(lambda slates: variations.tied_at(slates.shown, self.k))
+        low, high = (self._value(change) for change in (variations.worst_first, variations.best_first))
+        what = f"{tied:,} of {self._count('counted'):,} lists have equal scores at the cut ({self.k})"
+        if low is None or high is None or self.value is None or high - low <= 1e-12:
+            yield Finding("ties", "fine", "the order of equal scores does not change the value", count=tied)
+            return
+        level: Level = "alarm" if high - low > LARGE_CHANGE * max(self.value, low) else "note"
+        effect = f"{self.headline} lies between {low:.4f} and {high:.4f}, depending on how equal scores are ordered"
+        yield Finding("ties", level, what if tied else "equal scores stand above the cut", effect, tied)
+
+    def _direction(self) -> Iterator[Finding]:
+        """Scores that rise down nearly every list were ranks or distances."""
+        if not self._scored:
+            return
+        rises = falls = 0
+        for slates in self.chunks:
+            same_user = np.diff(slates.shown.row_users) == 0
+            steps = slates.shown.columns["score"]
+            rises += int(((steps[1:] > steps[:-1]) & same_user).sum())
+            falls += int(((steps[1:] < steps[:-1]) & same_user).sum())
+        if rises > 99 * falls and rises >= 10:
+            yield Finding(
+                "rising scores",
+                "alarm",
+                "scores rise from row to row in nearly every list",
+                "the highest is taken for the best; if these are ranks or distances, the lists are upside down",
+                rises,
+            )
+
+    def _unknown(self) -> Iterator[Finding]:
+        if self.context.catalogue is None:
+            return
+        shown = self._count("shown items not in the catalogue")
+        relevant, rows = self._count("relevant items not in the catalogue"), self._count("relevant rows")
+        if shown:
+            what = f"{shown:,} shown items are not in the catalogue or history"
+            effect = "each takes a place; metrics over the catalogue leave them out"
+            yield Finding("unknown items shown", "alarm", what, effect, shown)
+        if relevant:
+            what = f"{relevant:,} of {rows:,} relevant rows have an item that the catalogue or history lacks"
+            effect = "a system trained on that history cannot recommend it; recall cannot reach 1"
+            yield Finding("unknown items relevant", _level(relevant, rows), what, effect, relevant)
+        if not shown and not relevant:
+            yield Finding("unknown items", "fine", "the catalogue has every item")
+
+    def _seen(self) -> Iterator[Finding]:
+        if not self.history:
+            return
+        seen = self._sum(lambda slates: slates.shown.column("seen"))
+        if not seen:
+            yield Finding("seen items", "fine", "no recommended item is in the user's history")
+            return
+        without = self._value(variations.without_seen)
+        effect = "each takes a place" if without is None else f"without them {self.headline} would be {without:.4f}"
+        yield Finding("seen items", "alarm", f"{seen:,} recommended items are in the user's own history", effect, seen)
+
+    def _gains(self) -> Iterator[Finding]:
+        above = getattr(self.headline, "above", None)
+        if above is None:
+            return
+        below = self._sum(lambda slates: slates.relevant.columns["gain"] <= above)
+        if below:
+            what = f"{below:,} rows of the relevance have a gain of {above:g} or less"
+            effect = f"they are not relevant; {self._count('no relevant item'):,} users have no other and do not count"
+            yield Finding("rows not relevant", "note", what, effect, below)
+
+    def _masked(self) -> Iterator[Finding]:
+        if masked := self._count("masked rows"):
+            yield Finding("masked rows", "note", f"{masked:,} rows are scored -inf", "they are not shown", masked)
+
+    def _count(self, what: str) -> int:
+        """A count of the census; 0 where it has none."""
+        return int(self.counts.get(what, 0))
+
+    @property
+    def _scored(self) -> bool:
+        return all("score" in slates.shown.columns and not slates.shown.ranked for slates in self.chunks)
+
+    def _sum(self, flags: Callable[[Slates], Any]) -> int:
+        return sum(int(np.count_nonzero(flags(slates))) for slates in self.chunks)
+
+    def _becomes(self, when: str, **parameters: Any) -> str:
+        """What the headline metric would be with other parameters."""
+        if not all(hasattr(self.headline, name) for name in parameters):
+            return f"{self.headline} may differ {when}"
+        value = self._results([replace(self.headline, **parameters)])[0].value
+        return f"{self.headline} is {self._number(self.value)}, and {self._number(value)} {when}"
+
+    def _value(self, change: Callable[[Slates], Slates]) -> float | None:
+        return self._results([self.headline], change)[0].value
+
+    def _results(self, metrics: list[Metric], change: Callable[[Slates], Slates] = lambda same: same) -> list[Result]:
+        plan = Plan(tuple(metrics))
+        states = fold(plan, map(change, self.chunks), self.context, Execution(torch.device("cpu")))
+        return [metric.compute(state) for metric, state in zip(metrics, states, strict=True)]
+
+    @staticmethod
+    def _number(value: float | None) -> str:
+        return "undefined" if value is None else f"{value:.4f}"
+
+
+def _headline(metrics: list[Metric]) -> Metric:
+    ranking = [metric for metric in metrics if metric.family == "accuracy" and getattr(metric, "k", None)]
+    return (ranking or metrics)[0]
+
+
+def _level(count: int, whole: int) -> Level:
+    """Worth an alarm when it is about many."""
+    return "alarm" if count > LARGE_SHARE * whole else "note"
+
+
+def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(found, key=lambda finding: ORDER[finding.level]))

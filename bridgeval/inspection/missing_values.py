@@ -1,0 +1,45 @@
+"""Missing values: rows that have no id or no number. `evaluate` refuses them; an inspection counts them and goes on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bridgeval.errors import BridgevalError
+from bridgeval.inspection.findings import Finding
+from bridgeval.io.columns import Role, columns_for
+from bridgeval.io.files import is_path, table_at
+from bridgeval.tables.rows import as_table, is_frame
+
+
+def without_missing(value: Any, role: Role, columns: Mapping[str, str] | None, found: list[Finding]) -> Any:
+    """The rows of a frame or file that are complete; what was missing is added to `found`."""
+    try:
+        if is_path(value):
+            value = table_at(os.fspath(value))
+        if not is_frame(value):
+            return value
+        table = as_table(value)
+        missing = {name: _missing(table[name]) for name in columns_for(role, table.column_names, columns).values()}
+    except BridgevalError:
+        # Whoever loads it will say what is wrong.
+        return value
+    counts = {name: pc.sum(flags).as_py() or 0 for name, flags in missing.items()}
+    for name, count in counts.items():
+        if count:
+            what = f"{count:,} of {len(table):,} rows of the {role} have no value in {name!r} (null or NaN)"
+            found.append(
+                Finding("missing values", "stop", what, "`evaluate` refuses them; the rest is inspected", count)
+            )
+    if not any(counts.values()):
+        return value
+    return table.filter(pc.invert(reduce(pc.or_, missing.values())))
+
+
+def _missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.is_null(column, nan_is_null=True)

@@ -1,0 +1,1 @@
+"""Paths, frames and streams as Arrow tables."""

@@ -1,0 +1,113 @@
+"""Data sets: files that can be read in pieces, and how much memory their tables would take."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.dataset as pa_dataset
+
+from bridgeval.errors import BadParameterError, InputError
+from bridgeval.io.files import check_text, empty_as_missing, files_at, kind_of, reading
+
+# What a row takes while it is evaluated: its columns, its codes, and their copies in the order of users.
+BYTES_PER_ROW = 120
+# A line of text is seldom shorter than this.
+BYTES_PER_LINE = 12
+# Text is read and converted by so many bytes at a time.
+BLOCK = 1 << 20
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def dataset_at(path: str) -> pa_dataset.Dataset | None:
+    """The Parquet, CSV or TSV files of a path as a data set; None for files of another kind."""
+    files = files_at(path)
+    with open(files[0], "rb") as opened:
+        head = opened.readline(1 << 16)
+    if head.startswith(b"PAR1"):
+        partitioned = "hive" if os.path.isdir(path) else None
+        source = path if partitioned else files
+        return reading(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
+    separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
+    if separator is None or kind_of(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
+        return None
+    text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
+    dataset = reading(path, lambda: pa_dataset.dataset(files, format=text))
+    check_text(dataset.schema, path)
+    return dataset
+
+
+def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    """The data set from a row on, in order; row groups before that row are not read."""
+    pieces = _row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
+    for piece in pieces:
+        if start and isinstance(piece, pa_dataset.ParquetFileFragment) and piece.count_rows() <= start:
+            start -= piece.count_rows()
+            continue
+        try:
+            for batch in _batches(piece, dataset, columns, rows):
+                if start < len(batch):
+                    yield batch.slice(start)
+                start = max(0, start - len(batch))
+        except (pa.ArrowInvalid, OSError) as error:
+            turned = "conversion error" in str(error)
+            raise InputError(
+                f"{piece.path!r} cannot be read to its end",
+                str(error).splitlines()[0],
+                "its start holds numbers there; correct it, or give memory= enough to hold it at once"
+                if turned
+                else "is it complete?",
+            ) from error
+
+
+def _row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
+    """One group after another: a scan of the whole reads ahead by up to a gigabyte."""
+    return (group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group())
+
+
+def _batches(
+    piece: pa_dataset.Fragment, dataset: pa_dataset.Dataset, columns: list[str], rows: int
+) -> Iterator[pa.RecordBatch]:
+    if isinstance(piece, pa_dataset.ParquetFileFragment):
+        return piece.to_batches(schema=dataset.schema, columns=columns, batch_size=rows)
+    # A scan reads text ahead to the end of the file, whatever its options say; this reader some forty blocks.
+    wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
+    blocks = pa_csv.ReadOptions(block_size=BLOCK)
+    text = pa_csv.open_csv(piece.path, blocks, dataset.format.parse_options, wanted)
+    return map(empty_as_missing, text)
+
+
+def with_floats(dataset: pa_dataset.Dataset, names: Collection[str]) -> pa_dataset.Dataset:
+    """Text whose numbers need not stay whole because the first ones are."""
+    if dataset.format.default_extname == "parquet":
+        return dataset
+    fields = [
+        f.with_type(pa.float64()) if f.name in names and pa.types.is_integer(f.type) else f for f in dataset.schema
+    ]
+    return pa_dataset.dataset(dataset.files, pa.schema(fields), dataset.format)
+
+
+def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:
+    """Bytes that evaluating this table at once would take, without reading it."""
+    if dataset.format.default_extname == "parquet":
+        return int(dataset.count_rows()) * BYTES_PER_ROW
+    return sum(map(os.path.getsize, files_at(path))) // BYTES_PER_LINE * BYTES_PER_ROW
+
+
+def bytes_of(memory: int | str | None) -> int:
+    """A budget in bytes: a number, or text such as "2GB"; None is a quarter of what is free.
+
+    >>> bytes_of("1.5 GB"), bytes_of(1000)
+    (1500000000, 1000)
+    """
+    if memory is None:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4 * 10**9
+        return max(free // 4, 10**8)
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(memory), re.IGNORECASE)
+    budget = int(float(found[1]) * UNITS[found[2].lower()]) if found else 0
+    if budget < 1:
+        raise BadParameterError("memory must be a number of bytes", f"{memory!r}", 'e.g. memory="2GB"')
+    return budget

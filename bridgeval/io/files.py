@@ -1,0 +1,301 @@
+"""Files as Arrow tables, one or many, told by what is in them: Parquet, CSV, TSV, JSON lines, TREC runs and qrels."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.dataset as pa_dataset
+import pyarrow.json as pa_json
+import pyarrow.parquet as pa_parquet
+
+from bridgeval.errors import InputError
+from bridgeval.io.columns import ITEM, USER
+from bridgeval.io.text_encodings import charset_of
+
+Kind = Literal["parquet", "numpy", "json lines", "json array", "trec run", "trec qrels", "text", "binary"]
+
+PARQUET_MAGIC = b"PAR1"
+NUMPY_MAGIC = b"\x93NUMPY"
+UTF8_MARK = b"\xef\xbb\xbf"
+CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+TREC_COLUMNS = {
+    "trec run": ("user_id", "_", "item_id", "_", "score", "_"),
+    "trec qrels": ("user_id", "_", "item_id", "gain"),
+}
+SKIPPED = "_"
+HEAD = 1 << 16
+COMPLETE = "is it Parquet, CSV or TSV, and complete?"
+
+
+def is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def opened(value: Any) -> Any:
+    """The table behind a path; anything else as it is."""
+    return table_at(os.fspath(value)) if is_path(value) else value
+
+
+def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
+    """The table in a file, in the files of a glob, or in a folder of Parquet files.
+
+    Args:
+        path: what to read. Files may be packed by gzip, bzip2 or zstd.
+        names: the columns in order, for text without a header; `_` stands for a column to leave out.
+        text_ids: whether user and item ids are read as text even where they look like numbers.
+    """
+    files = files_at(path)
+    if _is_parquet(files[0]):
+        table = reading(path, lambda: pa_dataset.dataset(files, format="parquet").to_table())
+    else:
+        tables = [table_in(pa.memory_map(file), file, names, text_ids) for file in files]
+        table = reading(path, lambda: pa.concat_tables(tables))
+    return _with_text_ids(table) if text_ids else table
+
+
+def schema_at(path: str) -> pa.Schema:
+    """The columns of what `table_at` would give, from the start of the first file alone."""
+    file = files_at(path)[0]
+    if _is_parquet(file):
+        return reading(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+    head = head_of(file)
+    if kind_of(head) == "parquet":  # packed as a whole, so that its end has to be unpacked too
+        return table_at(file).schema
+    lines, newline, _ = head.rpartition(b"\n")
+    return table_in(pa.BufferReader(lines + newline if newline else head), file).schema
+
+
+def files_at(path: str) -> list[str]:
+    """The files that a path or a glob stands for; an error where there is none."""
+    if has_magic(path) and not os.path.exists(path):
+        found = sorted(glob(path, recursive=True))
+    elif os.path.isdir(path):
+        found = sorted(str(file) for file in Path(path).rglob("*.parquet"))
+        if not found:
+            raise InputError(f"{path!r} is a folder without Parquet files", hint="give a file, or a glob in quotes")
+    else:
+        found = [path] if os.path.exists(path) else []
+    if not found:
+        raise InputError("there is no file to read", f"{path!r}", "check the path; a folder must hold .parquet files")
+    empty = [file for file in found if not os.path.getsize(file)]
+    if empty:
+        raise InputError("the file is empty", f"{empty[0]!r} has 0 bytes", "write it again")
+    return found
+
+
+def table_in(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
+    """The table in one opened file; `path` is what messages call it."""
+    data = _unpacked(opened, path)
+    kind = kind_of(data[:HEAD].to_pybytes())
+    if kind == "parquet":
+        return reading(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
+    if kind == "numpy":
+        raise InputError(f"{path!r} holds a matrix, not a table", "a .npy file", "read it with bridgeval.Scores")
+    if kind == "binary":
+        raise _not_a_table(path, data)
+    if kind == "json array":
+        raise InputError(
+            f"{path!r} holds a JSON array, not JSON lines",
+            f"it starts with {data[:20].to_pybytes()!r}",
+            "write one object in each line, e.g. jq -c '.[]', or frame.to_json(path, orient='records', lines=True)",
+        )
+    if kind == "json lines":
+        lines = data[len(UTF8_MARK) :] if data[: len(UTF8_MARK)].to_pybytes() == UTF8_MARK else data
+        return reading(path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(lines))), "one object in each line")
+    if kind in TREC_COLUMNS and not names:
+        return reading(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
+    hint = "name every column in order; _ leaves one out" if names else COMPLETE
+    table = reading(path, lambda: _text_table(data, path, names, text_ids), hint)
+    check_text(table.schema, path)
+    return empty_as_missing(table)
+
+
+def kind_of(head: bytes) -> Kind:
+    r"""What the first bytes of a file, unpacked, say it is.
+
+    >>> kind_of(b"user_id,item_id\n1,2\n"), kind_of(b"q1 Q0 d7 1 0.93 bm25\n"), kind_of(b"q1 0 d7 1\n")
+    ('text', 'trec run', 'trec qrels')
+    """
+    if head.startswith(PARQUET_MAGIC):
+        return "parquet"
+    if head.startswith(NUMPY_MAGIC):
+        return "numpy"
+    if b"\0" in head or not _is_utf8(head):
+        return "binary"
+    text = head.removeprefix(UTF8_MARK).lstrip()
+    if text.startswith(b"{"):
+        return "json lines"
+    if re.match(rb"\[\s*([\[{\]]|$)", text):
+        return "json array"
+    rows = [line.split() for line in head.decode(errors="ignore").splitlines()[:20] if line.strip()]
+    rows = rows[:-1] if len(head) == HEAD else rows
+    if rows and all(len(row) == 6 and _is_number(row[3]) and _is_number(row[4]) for row in rows):
+        return "trec run"
+    if rows and all(len(row) == 4 and _is_number(row[1]) and _is_number(row[3]) for row in rows):
+        return "trec qrels"
+    return "text"
+
+
+def head_of(path: str) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with pa.OSFile(files_at(path)[0]) as opened:
+        codec = _codec(opened.read(4))
+        opened.seek(0)
+        if codec is None:
+            return opened.read(HEAD)
+        return reading(path, lambda: pa.CompressedInputStream(opened, codec).read(HEAD), "is it cut short?")
+
+
+def _is_parquet(file: str) -> bool:
+    with open(file, "rb") as opened:
+        return opened.read(4) == PARQUET_MAGIC
+
+
+def _codec(start: bytes) -> str | None:
+    return next((codec for magic, codec in CODECS.items() if start.startswith(magic)), None)
+
+
+def _unpacked(opened: pa.NativeFile, path: str) -> pa.Buffer:
+    data = opened.read_buffer()
+    codec = _codec(data[:4].to_pybytes())
+    if codec is not None:
+        packed = pa.BufferReader(data)
+        unpack = lambda: pa.CompressedInputStream(packed, codec).read_buffer()  # noqa: E731
+        data = reading(path, unpack, "is it cut short?")
+    if not data.size:
+        raise InputError("the file is empty", f"{path!r} holds 0 bytes", "write it again")
+    return data
+
+
+def _is_utf8(head: bytes) -> bool:
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(head) - 4
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _text_table(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool) -> pa.Table:
+    """A table with a header, or with `names`; the separator is the tab where the first line has one, else the comma."""
+    first = data[:HEAD].to_pybytes().split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+    separator = next((mark for mark in ("\t", ",", ";", "|") if mark in first), None)
+    if separator is None:
+        separator = " " if names and " " in first else ","
+    cells = [cell.strip().strip('"') for cell in first.split(separator)]
+    if names:
+        return _columns_of(data, names, separator, text_ids)
+    if any(_is_number(cell) for cell in cells):
+        raise InputError(
+            f"{path!r} has no header",
+            f"its first line is {first[:80]!r}",
+            "name its columns in order, e.g. user,item,score (--recs-columns, --truth-columns)",
+        )
+    types = {cell: pa.string() for cell in cells if text_ids and cell.lower() in (*USER, *ITEM)}
+    return pa_csv.read_csv(
+        pa.BufferReader(data),
+        parse_options=pa_csv.ParseOptions(delimiter=separator),
+        convert_options=pa_csv.ConvertOptions(column_types=types),
+    )
+
+
+def check_text(schema: pa.Schema, path: str) -> None:
+    """Raises where text turned out not to be UTF-8 beyond the first bytes, which is then read as bytes."""
+    column = next((field.name for field in schema if pa.types.is_binary(field.type)), None)
+    if column is not None:
+        raise InputError(
+            f"{path!r} is text, but not in UTF-8",
+            f"bytes in the column {column!r} that are not",
+            "write it again in UTF-8, or give a data frame: pandas.read_csv(path, encoding=...)",
+        )
+
+
+def empty_as_missing(rows: Any) -> Any:
+    """A table or a record batch of text whose empty cells are null, as those of numbers are."""
+    for at, field in enumerate(rows.schema):
+        column = rows.column(at)
+        if pa.types.is_string(field.type) and pc.min(pc.binary_length(column)).as_py() == 0:
+            filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, field.type), column)
+            rows = rows.set_column(at, field, filled)
+    return rows
+
+
+def _columns_of(data: pa.Buffer | bytes, names: Sequence[str], separator: str, text_ids: bool) -> pa.Table:
+    """A table without a header, its columns named in order."""
+    unique = [f"{SKIPPED}{at}" if name == SKIPPED else name for at, name in enumerate(names)]
+    kept = [name for name, given in zip(unique, names, strict=True) if given != SKIPPED]
+    return pa_csv.read_csv(
+        pa.BufferReader(data),
+        read_options=pa_csv.ReadOptions(column_names=unique),
+        parse_options=pa_csv.ParseOptions(delimiter=separator),
+        convert_options=pa_csv.ConvertOptions(
+            include_columns=kept,
+            column_types={name: pa.string() for name in kept if text_ids and name.lower() in (*USER, *ITEM)},
+        ),
+    )
+
+
+def _one_space(data: pa.Buffer) -> bytes:
+    """TREC files separate by any run of spaces and tabs."""
+    return re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t\r]+", b" ", data.to_pybytes()))
+
+
+def _unrolled(table: pa.Table) -> pa.Table:
+    """One row for each entry of the columns that hold lists, which must be of equal lengths row by row."""
+    lists = [name for name in table.column_names if pa.types.is_list(table.schema.field(name).type)]
+    if not lists:
+        return table
+    table = table.combine_chunks()
+    lengths = pc.list_value_length(table[lists[0]])
+    if any(not lengths.equals(pc.list_value_length(table[name])) for name in lists[1:]):
+        raise pa.ArrowInvalid(f"the lists in {' and '.join(lists)} differ in length")
+    parents = pc.list_parent_indices(table[lists[0]])
+    return pa.table(
+        {
+            name: pc.list_flatten(table[name]) if name in lists else table[name].take(parents)
+            for name in table.column_names
+        }
+    )
+
+
+def _with_text_ids(table: pa.Table) -> pa.Table:
+    for at, name in enumerate(table.column_names):
+        if name.lower() in (*USER, *ITEM) and pa.types.is_integer(table.schema.field(name).type):
+            table = table.set_column(at, name, table[name].cast(pa.string()))
+    return table
+
+
+def _not_a_table(path: str, data: pa.Buffer) -> InputError:
+    charset = charset_of(data[:HEAD].to_pybytes())
+    if charset is not None:
+        return charset.error(path)
+    zipped = data[:4].to_pybytes() == b"PK\x03\x04" or zipfile.is_zipfile(path)
+    return InputError(
+        f"{path!r} is not a table",
+        "a ZIP archive" if zipped else f"binary data that starts with {data[:8].to_pybytes()!r}",
+        "give Parquet, CSV, TSV, JSON lines, a TREC run or qrels; gzip, bzip2 and zstd are unpacked",
+    )
+
+
+def reading(path: str, read: Callable[[], Any], hint: str = COMPLETE) -> Any:
+    """What `read` gives; an error that names the path where it fails."""
+    try:
+        return read()
+    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path!r} cannot be read", str(error).splitlines()[0], hint) from error

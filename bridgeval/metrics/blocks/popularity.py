@@ -1,0 +1,119 @@
+"""Popularity: which items are in the head, which in the tail, and how much of it the lists hold.
+
+Items are split into a head and a tail by their popularity in the history: sorted by popularity, equal ones by id, the
+head is the shortest prefix that holds more than `pop_ratio` of all interactions; the tail is the rest, with items that
+nobody has. The split is the same on every run and machine, which WarpRec's is not where the cut falls among equals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from bridgeval.batch.sorting import order_of_small
+from bridgeval.engine.blocks import Block, Blocks
+from bridgeval.engine.state import Floats
+from bridgeval.metrics.blocks.group_counts import Codes
+from bridgeval.tables.context import Context, Table
+
+HEAD, TAIL = 1, 2
+Unknown = Literal["tail", "neither"]
+
+
+@dataclass(frozen=True)
+class PopularityGroups(Block[Codes]):
+    """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks.
+
+    Attributes:
+        pop_ratio: the share of all interactions that the head exceeds.
+        unknown: an item that the catalogue lacks is in the "tail", or in "neither".
+    """
+
+    pop_ratio: float
+    unknown: Unknown = "neither"
+
+    def make(self, blocks: Blocks) -> Codes:
+        return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
+
+    def _codes(self, blocks: Blocks) -> Tensor:
+        codes = torch.where(blocks.lookup.aligned(head_in(blocks, self.pop_ratio)), HEAD, TAIL)
+        if self.unknown == "neither":
+            codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
+        codes[-1] = 3
+        return codes
+
+
+def head_of(context: Context, pop_ratio: float) -> Table:
+    """Whether each item of the history is in the head.
+
+    >>> from bridgeval.tables.ids import Ids
+    >>> popularity = Table(Ids.of(["a", "b", "c"]), np.array([2.0, 5.0, 2.0]))
+    >>> head_of(Context(items={"popularity": popularity}), 0.7).values  # b has 5 of 9, a and b have 7
+    array([ True,  True, False])
+    """
+    popularity = context.items["popularity"]
+    order = _falling(popularity.values)
+    so_far = np.cumsum(popularity.values[order])
+    # 0.57 * 100 is 56.99999999999999: rounding keeps a whole share whole.
+    limit = round(pop_ratio * float(popularity.values.sum()), 9)
+    head = np.zeros(len(order), dtype=bool)
+    head[order[: int(np.searchsorted(so_far, limit, side="right")) + 1]] = True
+    return Table(popularity.ids, head)
+
+
+def _falling(numbers: Floats) -> npt.NDArray[np.int64]:
+    """The index that sorts numbers from 0 up, the highest first; equal ones keep their order.
+
+    >>> _falling(np.array([2.0, 5.0, 2.0])), _falling(np.array([5.0, 1e-20, 2e-20]))
+    (array([1, 0, 2]), array([0, 2, 1]))
+    """
+    if (numbers == np.floor(numbers)).all():
+        highest = numbers.max(initial=0)
+        return order_of_small(torch.from_numpy(highest - numbers), int(highest)).numpy()
+    return np.argsort(-numbers, kind="stable")
+
+
+def head_in(blocks: Blocks, pop_ratio: float) -> Table:
+    """`head_of` the context, made once."""
+    return blocks.lookup.once(("head", pop_ratio), lambda: head_of(blocks.context, pop_ratio))
+
+
+@dataclass(frozen=True)
+class InTail(Block[Tensor]):
+    """1 for items of the tail, 0 for others: `[V + 1]` float64."""
+
+    groups: PopularityGroups
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: (blocks[self.groups].codes == TAIL).double())
+
+
+@dataclass(frozen=True)
+class ItemPopularity(Block[Tensor]):
+    """The popularity of each item, 0 for no item: `[V + 1]` float64."""
+
+    floor: float
+    unknown: Literal["rare", "left_out"]
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: self._popularity(blocks))
+
+    def _popularity(self, blocks: Blocks) -> Tensor:
+        popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
+        if self.unknown == "left_out":
+            popularity = popularity.masked_fill(~blocks.lookup.in_catalogue, 0)
+        popularity[-1] = 0
+        return popularity
+
+
+@dataclass(frozen=True)
+class InCatalogue(Block[Tensor]):
+    """1 for items of the catalogue, 0 for others: `[V + 1]` float64."""
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: blocks.lookup.in_catalogue.double())

@@ -1,0 +1,75 @@
+"""Frames with one row for each user: arrays of items, of (item, score) structs, of scores by position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from bridgeval.errors import InputError
+from bridgeval.io.columns import has
+from bridgeval.tables.ids import Ids
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FLOATS = (T.FloatType, T.DoubleType, T.DecimalType)
+
+
+def exploded(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
+    """A long frame of one with arrays; a frame without arrays is given back as it is.
+
+    An array of structs gives its fields. An array of ids gives `item`, ranked by place. An array (or ML vector) of
+    numbers gives `score`, beside an array of ids or, alone, with the item that its place stands for.
+
+    Args:
+        frame: one row for each user.
+        role: what the frame is, for messages.
+        positions: the item of each place; None takes the places 0, 1, ... themselves as ids.
+    """
+    frame = _without_vectors(frame)
+    arrays = {f.name: f.dataType.elementType for f in frame.schema.fields if isinstance(f.dataType, T.ArrayType)}
+    if not arrays:
+        return frame
+    others = [F.col(name) for name in frame.columns if name not in arrays]
+    structs = [name for name, kind in arrays.items() if isinstance(kind, T.StructType)]
+    numbers = [name for name, kind in arrays.items() if isinstance(kind, FLOATS)]
+    ids = [name for name in arrays if name not in structs and name not in numbers]
+    if len(structs) > 1 or len(numbers) > 1 or len(ids) > 1 or (structs and len(arrays) > 1):
+        raise InputError(
+            f"{has(role)} several array columns of one kind",
+            f"{', '.join(arrays)}",
+            "select the user and one array of (item, score) structs, or one of items and one of scores",
+        )
+    number = "gain" if role == "relevance" else "score"
+    if structs:
+        rows = frame.select(*others, F.posexplode(structs[0]).alias("place", "pair")).select(*others, "place", "pair.*")
+        return rows.drop("place") if len(rows.columns) > len(others) + 2 else _ranked(rows, role)
+    if ids and numbers:
+        pairs = F.arrays_zip(F.col(ids[0]).alias("item"), F.col(numbers[0]).alias(number))
+        return frame.select(*others, F.inline(pairs))
+    if ids:
+        return _ranked(frame.select(*others, F.posexplode(ids[0]).alias("place", "item")), role)
+    rows = frame.select(*others, F.posexplode(numbers[0]).alias("place", number))
+    if positions is None:
+        return rows.withColumn("item", F.col("place").cast("long")).drop("place")
+    items = Ids.of(positions, "item ids in the catalogue").to_arrow()
+    table = pa.table({"place": pa.array(range(len(items)), pa.int32()), "item": items})
+    return rows.join(F.broadcast(frame.sparkSession.createDataFrame(table)), "place", "left").drop("place")
+
+
+def _ranked(rows: DataFrame, role: str) -> DataFrame:
+    """The place in the array is the rank of what was shown; it says nothing of what proved relevant."""
+    shown = role in ("recommendations", "baseline")
+    return (rows.withColumn("rank", F.col("place") + 1) if shown else rows).drop("place")
+
+
+def _without_vectors(frame: DataFrame) -> DataFrame:
+    vectors = [f.name for f in frame.schema.fields if f.dataType.typeName() == "vectorudt"]
+    if not vectors:
+        return frame
+    from pyspark.ml.functions import vector_to_array
+
+    return frame.withColumns({name: vector_to_array(F.col(name)) for name in vectors})

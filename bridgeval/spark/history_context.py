@@ -1,0 +1,82 @@
+"""Context of a history in Spark: counted on the executors, one row for each item to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from bridgeval.engine.needs import Needs
+from bridgeval.spark.faults import mapped, telling
+from bridgeval.spark.task import ROWS_AT_ONCE, whole_users
+from bridgeval.tables.context import Context, Table
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.history import History
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import Rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def with_history(context: Context, history: DataFrame, needs: Needs) -> Context:
+    """Adds what a frame (user, item) tells and a metric needs: the catalogue where none was given, popularity."""
+    catalogue = context.catalogue
+    if "item popularity" not in needs.context:
+        unknown = catalogue is None and "catalogue" in needs.context
+        return replace(context, catalogue=items_of(history)) if unknown else context
+    popularity, users, pairs = popularity_in(history)
+    return replace(
+        context,
+        catalogue=popularity.ids if catalogue is None else catalogue,
+        items={**context.items, "popularity": popularity},
+        history_users=users,
+        history_pairs=pairs,
+    )
+
+
+def items_of(history: DataFrame) -> Ids:
+    """The sorted items of a frame (user, item)."""
+    return encode([Ids.of(history.select("item").distinct().toArrow()["item"], "item ids in the history")])[0]
+
+
+def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
+    """How many users have each item; then how many users and distinct pairs there are. One shuffle by user."""
+    item_type = history.schema["item"].dataType.simpleString()
+    by_user = history.select("user", "item").repartition("user").sortWithinPartitions("user")
+    parts = mapped(by_user, _counted, f"item {item_type}, users long, pairs long")
+    counts = parts.groupBy("item").agg(F.sum("users").alias("users"), F.sum("pairs").alias("pairs")).toArrow()
+    # The row without an item counts users, so that one job answers both.
+    no_item = np.asarray(counts["item"].is_null())
+    items = Ids.of(counts["item"].drop_null(), "item ids in the history")
+    numbers = counts["pairs"].to_numpy()[~no_item]
+    vocabulary, (codes,) = encode([items])
+    values = np.zeros(len(vocabulary))
+    values[codes] = numbers
+    users = int(counts["users"].to_numpy()[no_item].sum())
+    return Table(vocabulary, values), users, int(numbers.sum())
+
+
+def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return telling(_partial_counts(batches))
+
+
+def _partial_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for chunk in whole_users(batches, ROWS_AT_ONCE):
+        users = Ids.of(chunk["user"], "user ids in the history")
+        items = Ids.of(chunk["item"], "item ids in the history")
+        counted = History.of(Rows(users, items))
+        table = counted.popularity
+        kind = chunk.schema.field("item").type
+        ids: Any = pa.concat_arrays([table.ids.to_arrow().cast(kind), pa.nulls(1, kind)])
+        yield pa.record_batch(
+            {
+                "item": ids,
+                "users": pa.array([0] * len(table.ids) + [len(counted.users)], pa.int64()),
+                "pairs": pa.array([*table.values.astype(np.int64), 0], pa.int64()),
+            }
+        )

@@ -1,0 +1,160 @@
+"""Each argument as a Spark frame (user, item, numbers), and all of them as one, tagged by role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
+from bridgeval.io.columns import USER, Role, columns_for
+from bridgeval.io.files import opened
+from bridgeval.spark.array_frames import exploded
+from bridgeval.spark.task import TAG_BITS
+from bridgeval.tables.groups import ids_of
+from bridgeval.tables.rows import Rows, is_spark_frame, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """One argument of an evaluation, in Spark.
+
+    Attributes:
+        role: which argument it is; `baseline NAME` for one of several baselines.
+        frame: columns user and item where it has them, and numbers called by their part.
+        parts: part (`score`, `gain`, `rank`) -> Arrow type of the numbers.
+    """
+
+    role: str
+    frame: DataFrame
+    parts: Mapping[str, pa.DataType]
+
+    def kind(self, side: str) -> str | None:
+        """Whether its users, or items, are integers or strings; None where it has none."""
+        if side not in self.frame.columns:
+            return None
+        return "integer" if isinstance(self.frame.schema[side].dataType, T.IntegralType) else "string"
+
+    def rows(self, tag: int, types: Mapping[str, str], ranks: bool) -> DataFrame:
+        """Columns user and item of these types, value, row and, where any frame has one, rank."""
+        nothing = F.lit(None)
+        number = next((part for part in self.parts if part != "rank"), None)
+        place = F.monotonically_increasing_id().bitwiseOR(F.lit(tag << TAG_BITS))
+        columns = [
+            F.col("user").cast(types["user"]).alias("user"),
+            (F.col("item") if "item" in self.frame.columns else nothing).cast(types["item"]).alias("item"),
+            (F.col(number) if number else nothing).cast("double").alias("value"),
+            place.alias("row"),
+        ]
+        if ranks:
+            columns.append((F.col("rank") if "rank" in self.parts else nothing).cast("double").alias("rank"))
+        return self.frame.select(columns)
+
+
+def tagged(
+    value: Any, role: Role, columns: Mapping[str, str] | None, session: SparkSession, positions: Any = None
+) -> Tagged:
+    """Reads an argument: a Spark frame as it is, anything else through the local readers.
+
+    Args:
+        value: the argument.
+        role: which it is.
+        columns: part -> column name, where the alias table is not enough.
+        session: where local data go.
+        positions: the items that the places of a score array stand for.
+    """
+    if not is_spark_frame(value):
+        return _of_rows(rows_of(opened(value), role, columns), role, session)
+    frame = exploded(value, role, positions)
+    chosen = columns_for(role, frame.columns, columns)
+    if role in ("recommendations", "baseline") and not {"score", "rank"} & set(chosen):
+        raise InputError(
+            f"the {role} have neither a score nor a rank, and rows of a Spark frame have no order",
+            f"columns {', '.join(map(repr, frame.columns))}",
+            "add a column 'score' or 'rank', or say which it is with columns={'score': ...}",
+        )
+    fields = {part: frame.schema[name].dataType for part, name in chosen.items()}
+    parts = {}
+    for part, kind in fields.items():
+        if part in ("user", "item"):
+            _check_id(kind, f"{part} ids in the {role}")
+        else:
+            parts[part] = _number_type(kind, f"column {chosen[part]!r} of the {role}")
+    return Tagged(role, frame.select([F.col(f"`{name}`").alias(part) for part, name in chosen.items()]), parts)
+
+
+def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSession) -> Tagged:
+    """The users that count under users="given"."""
+    if not is_spark_frame(value):
+        ids = ids_of(opened(value), "users")
+        return Tagged("users", session.createDataFrame(pa.table({"user": ids.to_arrow()})), {})
+    wanted = (columns or {}).get("user")
+    found = [name for name in value.columns if name == wanted or name.lower() in USER]
+    if len(found) != 1 and len(value.columns) != 1:
+        raise MissingColumnError(
+            "users must have one column with the user id", f"columns {value.columns}", f"rename it to {USER[0]!r}"
+        )
+    name = found[0] if len(found) == 1 else value.columns[0]
+    _check_id(value.schema[name].dataType, "user ids in users")
+    return Tagged("users", value.select(F.col(f"`{name}`").alias("user")), {})
+
+
+def united(frames: Sequence[Tagged]) -> DataFrame:
+    """All frames as one, tagged by their place; ids that are integers in one and strings in another are refused."""
+    types = {side: _type(frames, side) for side in ("user", "item")}
+    ranks = any("rank" in frame.parts for frame in frames)
+    tagged_rows = (frame.rows(tag, types, ranks) for tag, frame in enumerate(frames))
+    return reduce(lambda one, other: one.union(other), tagged_rows)
+
+
+def _type(frames: Sequence[Tagged], side: str) -> str:
+    """The type that the ids of all frames fit; one that they share is kept, so that partitions by it are known."""
+    kinds = {frame.role: kind for frame in frames if (kind := frame.kind(side)) is not None}
+    if len(set(kinds.values())) > 1:
+        raise MisalignedError(
+            f"{side} ids are integers on one side and strings on the other, so nothing can match",
+            ", ".join(f"{role}: {kind}" for role, kind in kinds.items()),
+            f"cast one side, e.g. frame.withColumn('{side}_id', col('{side}_id').cast('string'))",
+        )
+    types = {frame.frame.schema[side].dataType.simpleString() for frame in frames if frame.role in kinds}
+    if len(types) == 1:
+        return types.pop()
+    return "bigint" if "integer" in kinds.values() else "string"
+
+
+def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
+    columns: dict[str, Any] = {"item": rows.items.to_arrow()}
+    if rows.users is not None:
+        columns = {"user": rows.users.to_arrow(), **columns}
+    numbers = dict(rows.columns)
+    if rows.ranked and "rank" not in numbers:
+        numbers["rank"] = np.arange(1.0, len(rows) + 1)
+    table = pa.table({**columns, **{part: pa.array(values) for part, values in numbers.items()}})
+    parts = {part: table.schema.field(part).type for part in numbers}
+    return Tagged(role, session.createDataFrame(table), parts)
+
+
+def _check_id(kind: T.DataType, what: str) -> None:
+    if not isinstance(kind, T.IntegralType | T.StringType):
+        raise BadValueError(
+            f"{what} must be integers or strings",
+            f"a column of type {kind.simpleString()}",
+            "cast it to string or bigint",
+        )
+
+
+def _number_type(kind: T.DataType, what: str) -> pa.DataType:
+    if isinstance(kind, T.FloatType):
+        return pa.float32()
+    if isinstance(kind, T.NumericType | T.BooleanType):
+        return pa.float64()
+    raise BadValueError(f"the {what} must hold numbers", f"type {kind.simpleString()}", "cast it to double")

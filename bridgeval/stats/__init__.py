@@ -1,0 +1,1 @@
+"""From per-user values to decisions: tests, intervals, comparison, slices, gate."""

@@ -1,0 +1,301 @@
+"""Comparison: how much systems differ, how sure that is, and the forms it is shown in."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridgeval.errors import UnknownMetricError
+from bridgeval.report.exports import FORMAT, Exports, written
+from bridgeval.report.manifest import versions
+from bridgeval.report.table_view import Cell, Wide, WideRow, number
+from bridgeval.stats.tests import Friedman
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bridgeval.report.page.page_data import Section
+    from bridgeval.report.report import Report
+    from bridgeval.stats.slice_results import Slices
+
+Test = Literal["t", "wilcoxon", "permutation"]
+Correction = Literal["holm", "bh", "none"]
+Family = Literal["all", "metric", "system"]
+
+TESTS: Mapping[Test, str] = {
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "permutation": "paired permutation test",
+}
+CORRECTIONS: Mapping[Correction, str] = {
+    "holm": "Holm-adjusted",
+    "bh": "Benjamini-Hochberg-adjusted",
+    "none": "unadjusted",
+}
+FAMILIES: Mapping[Family, str] = {
+    "all": "all metrics and systems",
+    "metric": "all systems, each metric for itself",
+    "system": "all metrics, each system for itself",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a comparison was made.
+
+    Attributes:
+        test: whose p decides.
+        correction: how that p is adjusted for the number of tests.
+        family: which tests are counted together.
+        alpha: differences with an adjusted p below are called significant; intervals have confidence 1 - alpha.
+        power: of the minimum detectable difference.
+        resamples: of the bootstrap and of the permutation test.
+        halves: random half-samples of users for metrics that give users no value.
+        seed: of all that is random.
+    """
+
+    test: Test = "t"
+    correction: Correction = "holm"
+    family: Family = "all"
+    alpha: float = 0.05
+    power: float = 0.8
+    resamples: int = 10_000
+    halves: int = 200
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A system's value of a metric over the users that all systems share, and its interval."""
+
+    system: str
+    metric: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A system against the baseline in one metric.
+
+    Attributes:
+        users: users with a value from every system.
+        difference: value minus baseline value, and its interval `low`, `high`.
+        higher_is_better: None where neither direction is better.
+        t, wilcoxon: the statistics.
+        p_t, p_wilcoxon, p_permutation: two-sided, before any correction.
+        p: of the deciding test; `p_holm` and `p_bh` are adjusted over the family, `tests` of them.
+        d_z: mean of the differences over their standard deviation.
+        superiority: the share of users for whom the system is better, ties counted half.
+        wins, ties, losses: users for whom the system is better, the same, worse (without a direction: higher, lower).
+        detectable: the smallest true difference found with the power asked for.
+        method: "paired" users, or "half-samples" where users have no value; "none" gives the difference alone.
+        adjusted: the p that decides.
+        significant: whether it is below alpha.
+    """
+
+    metric: str
+    system: str
+    baseline: str
+    users: int
+    value: float
+    baseline_value: float
+    difference: float
+    low: float = math.nan
+    high: float = math.nan
+    higher_is_better: bool | None = True
+    t: float = math.nan
+    p_t: float = math.nan
+    wilcoxon: float = math.nan
+    p_wilcoxon: float = math.nan
+    p_permutation: float = math.nan
+    p: float = math.nan
+    p_holm: float = math.nan
+    p_bh: float = math.nan
+    adjusted: float = math.nan
+    tests: int = 0
+    significant: bool = False
+    d_z: float = math.nan
+    superiority: float = math.nan
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    detectable: float = math.nan
+    method: Literal["paired", "half-samples", "none"] = "paired"
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of the baseline's value."""
+        return self.difference / abs(self.baseline_value) if self.baseline_value else math.nan
+
+    @property
+    def mark(self) -> str:
+        """▲ significantly better, ▼ significantly worse, * significantly different where no direction is better."""
+        if not self.significant:
+            return ""
+        if self.higher_is_better is None:
+            return "*"
+        return "▲" if (self.difference > 0) == self.higher_is_better else "▼"
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Exports):
+    """Systems side by side; `to_csv`, `to_markdown`, `to_html`, ... are ways out of it.
+
+    Attributes:
+        names: of the systems, in the order given.
+        differences: one for each metric and pair of systems.
+        means: one for each metric and system.
+        friedman: metric -> Friedman's and Nemenyi's test; empty for two systems.
+        settings: how it was made.
+        notes: what was odd about the data, in sentences.
+        slices: the same by slices of users, when they were asked for.
+        reports: name -> report, of the systems that have one.
+        manifest: what made it, where that is known.
+    """
+
+    names: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    means: tuple[Mean, ...]
+    friedman: Mapping[str, Friedman] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    notes: tuple[str, ...] = ()
+    slices: Slices | None = None
+    reports: Mapping[str, Report] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> Mapping[str, Report]:
+        return self.reports
+
+    @property
+    def baseline(self) -> str:
+        """The system that the first difference is taken to."""
+        return self.differences[0].baseline
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    def difference(self, metric: str, system: str | None = None) -> Difference:
+        """The difference in a metric; with several systems, of that one to the baseline."""
+        found = [d for d in self if d.metric.lower() == metric.lower() and system in (None, d.system)]
+        if len(found) != 1:
+            raise UnknownMetricError(
+                f"{len(found)} differences fit {metric!r}" + (f" of {system!r}" if system else ""),
+                hint=f"there are {', '.join(f'{d.metric} of {d.system}' for d in self)}",
+            )
+        return found[0]
+
+    def marks(self) -> str:
+        """What the marks mean, in a sentence."""
+        how, tests = self.settings, sorted({d.tests for d in self if d.tests})
+        count = "0" if not tests else f"{tests[0]:,}" if len(tests) == 1 else f"{tests[0]:,} to {tests[-1]:,}"
+        aimless = ", * significantly different where neither is better" if any(d.mark == "*" for d in self) else ""
+        return (
+            f"▲ significantly better, ▼ significantly worse{aimless}: the {CORRECTIONS[how.correction]} p of the "
+            f"{TESTS[how.test]} is below {how.alpha:g}, in a family of {count} test(s): {FAMILIES[how.family]}. "
+            f"Intervals: {100 * (1 - how.alpha):g}% BCa of {how.resamples:,} resamples of users, seed {how.seed}."
+        )
+
+    def footnotes(self) -> list[str]:
+        return [self.marks(), *self.notes]
+
+    def wide(self) -> Wide:
+        """The table to read: a row for each difference."""
+        two = len(self.names) == 2
+        names = [self.differences[0].system, self.baseline] if two else ["system", "value", "baseline"]
+        interval = f"{100 * (1 - self.settings.alpha):g}% interval"
+        head = ["metric", *names, "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
+        return Wide(head, [WideRow(d.metric, tuple(Cell(text) for text in self._texts(d))) for d in self])
+
+    def _texts(self, d: Difference) -> list[str]:
+        who = (
+            [] if len(self.names) == 2 else [d.system if d.baseline == self.baseline else f"{d.system} - {d.baseline}"]
+        )
+        return [
+            *who,
+            number(d.value),
+            number(d.baseline_value),
+            f"{signed(d.difference)} {d.mark}".strip(),
+            "" if math.isnan(d.low) else f"{signed(d.low)} .. {signed(d.high)}",
+            p_text(d.adjusted),
+            f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.method == "paired" else "",
+            "" if math.isnan(d.d_z) else f"{d.d_z:+.3f}",
+            "" if math.isnan(d.detectable) else number(d.detectable),
+        ]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each difference, with all that is known about it."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(d) | {"relative": d.relative} for d in self])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "systems": list(self.names),
+            "results": [asdict(d) | {"relative": d.relative} for d in self],
+            "means": [asdict(mean) for mean in self.means],
+            "friedman": {
+                metric: asdict(test) | {"ranks": test.ranks.tolist(), "pairwise": test.pairwise.tolist()}
+                for metric, test in self.friedman.items()
+            },
+            "slices": self.slices.to_dict() if self.slices else None,
+            "settings": asdict(self.settings),
+            "notes": list(self.notes),
+            "manifest": {"versions": versions(), **self.manifest},
+        }
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
+        """The report page with the comparison in it, one self-contained file."""
+        from bridgeval.report.page.page import page
+
+        return written(
+            page(self.reports, title="Comparison", manifest=self.manifest, more=self.sections(), **more), path
+        )
+
+    def sections(self) -> list[Section]:
+        """The comparison's sections of the page: table, forest plot, critical differences, slices."""
+        from bridgeval.report.page.comparison_sections import comparison_sections
+
+        return comparison_sections(self)
+
+    def __str__(self) -> str:
+        from tabulate import tabulate
+
+        wide = self.wide()
+        rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
+        aligned = ["left"] * (len(wide.head) - 8) + ["right"] * 8
+        table = tabulate(rows, wide.head, disable_numparse=True, colalign=aligned)
+        return "\n".join([table, "", *self.footnotes(), *(self.slices.sentences() if self.slices else [])])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(section.body for section in self.sections()[:1])
+
+
+def p_text(p: float) -> str:
+    """A p to read.
+
+    >>> p_text(0.01234), p_text(2e-9), p_text(float("nan"))
+    ('0.0123', '<0.0001', 'undefined')
+    """
+    return "undefined" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def signed(value: float) -> str:
+    """A difference to read.
+
+    >>> signed(0.5), signed(-0.25)
+    ('+0.5000', '-0.2500')
+    """
+    return number(value) if math.isnan(value) or value < 0 else f"+{number(value)}"

@@ -1,0 +1,177 @@
+"""Panel: the per-user values of several systems, aligned by user; and the files they are saved in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pa_parquet
+
+from bridgeval.engine.state import Floats, UserTable
+from bridgeval.errors import InputError, MisalignedError
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
+
+if TYPE_CHECKING:
+    from bridgeval.report.report import Report
+
+# (baseline, system)
+Pairs = Sequence[tuple[str, str]]
+
+# The columns of a file of per-user values; `system` may be left out.
+COLUMNS = ("system", "metric", "user", "value")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Values of k systems for U users in m metrics.
+
+    Attributes:
+        users: `[U]` ids of every user that any system has a value for.
+        values: `[k, U, m]`; NaN where undefined or absent.
+        present: `[k, U, m]` bool: which users each system has an entry for, be it undefined.
+    """
+
+    systems: tuple[str, ...]
+    metrics: tuple[str, ...]
+    users: Ids
+    values: Floats
+    present: npt.NDArray[np.bool_]
+
+    @staticmethod
+    def of(systems: Mapping[str, Mapping[str, UserTable]]) -> Panel:
+        """Aligns the metrics that all systems have."""
+        first = next(iter(systems.values()))
+        metrics = tuple(name for name in first if all(name in tables for tables in systems.values()))
+        tables = [[own[name] for name in metrics] for own in systems.values()]
+        columns = [table.users for row in tables for table in row if table.users is not None]
+        users, codes = encode(columns, "user ids of the systems") if columns else (Ids(np.zeros(0, np.int64)), [])
+        shape = (len(tables), len(users), len(metrics))
+        values, present = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+        code = iter(codes)
+        for system, row in enumerate(tables):
+            for metric, table in enumerate(row):
+                if table.users is not None:
+                    where = next(code)
+                    values[system, where, metric] = table.values
+                    present[system, where, metric] = True
+        return Panel(tuple(systems), metrics, users, values, present)
+
+    def places(self, pairs: Pairs) -> list[tuple[int, int]]:
+        """The systems of pairs as rows of `values`."""
+        return [(self.systems.index(old), self.systems.index(new)) for old, new in pairs]
+
+    def of_users(self, users: npt.NDArray[np.int64]) -> Panel:
+        """Some of the users."""
+        return replace(self, users=self.users.take(users), values=self.values[:, users], present=self.present[:, users])
+
+    def selected(self, users: npt.NDArray[np.bool_], columns: npt.NDArray[np.int64]) -> Floats:
+        """`[k, n, m]`: the values of some users in some metrics."""
+        return self.values[np.ix_(np.arange(len(self.systems)), np.flatnonzero(users), columns)]
+
+    @property
+    def complete(self) -> npt.NDArray[np.bool_]:
+        """`[U, m]`: users with a value from every system."""
+        return np.asarray(~np.isnan(self.values).any(axis=0))
+
+    def groups(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+        """Metrics that the same users have a value of: their columns, and which users `[U]`."""
+        complete = self.complete
+        found: dict[bytes, list[int]] = {}
+        for column in range(len(self.metrics)):
+            found.setdefault(np.packbits(complete[:, column]).tobytes(), []).append(column)
+        return [(np.array(columns), complete[:, columns[0]]) for columns in found.values()]
+
+    def notes(self) -> list[str]:
+        """Users that are left out of pairs, and why, in sentences."""
+        counts: dict[str, list[str]] = {}
+        undefined = np.isnan(self.values) & self.present
+        everywhere = np.asarray(self.present.all(axis=0))
+        for column, metric in enumerate(self.metrics):
+            for at, system in enumerate(self.systems):
+                missing = int((self.present[:, :, column].any(axis=0) & ~self.present[at, :, column]).sum())
+                lost = int((undefined[at, :, column] & everywhere[:, column]).sum())
+                if missing:
+                    counts.setdefault(f"{system} has no entry for {missing:,} user(s) of the others", []).append(metric)
+                if lost:
+                    counts.setdefault(f"{system} has an undefined value for {lost:,} user(s)", []).append(metric)
+        return [f"{what} ({_listed(metrics)}); they are left out of all systems." for what, metrics in counts.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def is_mean_of_users(report: Report, metric: str) -> bool:
+    """Whether the number reported is the mean of the per-user values; a median, or a pooled RMSE, is not."""
+    table, value = report.collected.get(metric), report.results[metric].value
+    if table is None or value is None:
+        return False
+    defined = table.values[~np.isnan(table.values)]
+    return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
+
+
+def is_user_values(path: Any) -> bool:
+    """Whether a path is a Parquet file of per-user values."""
+    if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as opened:
+        if opened.read(4) != b"PAR1":
+            return False
+    return {"metric", "user", "value"} <= set(pa_parquet.read_schema(path).names)
+
+
+def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:
+    """System -> metric -> values, of a file with columns (system,) metric, user, value."""
+    table = pa_parquet.read_table(path, columns=list(COLUMNS[1:]))
+    names = pa_parquet.read_schema(path).names
+    systems = pa_parquet.read_table(path, columns=["system"])["system"] if "system" in names else None
+    table = table.append_column("system", systems if systems is not None else pa.array([""] * len(table)))
+    found: dict[str, dict[str, UserTable]] = {}
+    for system in pc.unique(table["system"]).to_pylist():
+        own = table.filter(pc.equal(table["system"], system))
+        found[system] = {
+            metric: _table(own.filter(pc.equal(own["metric"], metric)), metric, path)
+            for metric in pc.unique(own["metric"]).to_pylist()
+        }
+    return found
+
+
+def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str | os.PathLike[str]) -> None:
+    """Writes what `read_user_values` reads."""
+    parts = [
+        pa.table(
+            {
+                "system": pa.array([system] * len(table)),
+                "metric": pa.array([metric] * len(table)),
+                "user": table.users.to_arrow(),
+                "value": table.values,
+            }
+        )
+        for system, tables in systems.items()
+        for metric, table in tables.items()
+        if table.users is not None
+    ]
+    if not parts:
+        raise InputError("there are no per-user values to write", hint="evaluate with per_user=True")
+    pa_parquet.write_table(pa.concat_tables(parts), path)
+
+
+def _table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:
+    users = Ids.of(rows["user"], "user ids")
+    vocabulary, (codes,) = encode([users])
+    if len(vocabulary) != len(users):
+        raise MisalignedError(
+            f"{len(users) - len(vocabulary)} user(s) have several values of {metric}",
+            f"{os.fspath(path)!r}",
+            "give every user one value of a metric",
+        )
+    values = np.empty(len(users))
+    values[codes] = pc.fill_null(rows["value"], np.nan).to_numpy()
+    return UserTable(vocabulary, values)

@@ -1,0 +1,243 @@
+"""Slices: every per-user metric by groups of users or of items, which is worst, and which one moved the mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bridgeval.engine.metric import Metric
+from bridgeval.errors import BadParameterError
+from bridgeval.stats.comparison import Settings
+from bridgeval.stats.paired import estimates, higher_is_better
+from bridgeval.stats.paired_values import Pairs, Panel
+from bridgeval.tables.slice_labels import Side
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# What a slice of items adds to a difference does not belong to any one of them.
+TOGETHER = "(items together)"
+NOISE = 1e-12
+
+
+@dataclass(frozen=True)
+class SliceMean:
+    """A system's mean of a metric in one slice.
+
+    Attributes:
+        kind: the column that the slice is of.
+        users: of the slice; for a slice of items those with a relevant item in it.
+        share: these as a share of all users of the metric; slices of items may share users.
+        side: whether it is a slice of users or of items.
+    """
+
+    kind: str
+    slice: str
+    metric: str
+    system: str
+    users: int
+    share: float
+    value: float
+    low: float
+    high: float
+    higher_is_better: bool | None = True
+    side: Side = "user"
+
+
+@dataclass(frozen=True)
+class SliceChange:
+    """The difference between two systems in one slice.
+
+    Attributes:
+        share: of the users; for a slice of items, of each user's relevant items, taken over all users.
+        contribution: what it adds: the contributions of a kind of slice add up to the difference of all. For a slice of
+            users it is share times difference; for one of items see `bridgeval.stats.item_slices`.
+    """
+
+    kind: str
+    slice: str
+    metric: str
+    system: str
+    baseline: str
+    users: int
+    share: float
+    difference: float
+    low: float
+    high: float
+    contribution: float
+    side: Side = "user"
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Means of every slice; and for several systems the differences, and what each slice adds to the difference of all.
+
+    Attributes:
+        left_out: metrics that are no means over users, and so have no slices.
+
+    >>> from bridgeval import evaluate, sliced
+    >>> report = evaluate({1: ["a"], 2: ["b"], 3: ["b"]}, {1: ["a"], 2: ["a"], 3: ["a"]}, "HitRate@1", per_user=True)
+    >>> slices = sliced(report, {1: "old", 2: "new", 3: "new"})
+    >>> [(row.slice, row.users, row.value) for row in slices.means]
+    [('new', 2, 0.0), ('old', 1, 1.0)]
+    >>> slices.worst("HitRate@1").slice
+    'new'
+    """
+
+    means: tuple[SliceMean, ...]
+    changes: tuple[SliceChange, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def and_also(self, other: Slices) -> Slices:
+        """These slices and others."""
+        return replace(self, means=self.means + other.means, changes=self.changes + other.changes)
+
+    def worst(self, metric: str, system: str | None = None, kind: str | None = None) -> SliceMean:
+        """The slice with the worst mean: lowest, or highest where lower is better."""
+        rows = [row for row in _chosen(self.means, metric, system, kind) if not math.isnan(row.value)]
+        if not rows:
+            raise BadParameterError(f"there is no slice of {metric!r}", hint=f"metrics: {', '.join(self.metrics)}")
+        return (max if rows[0].higher_is_better is False else min)(rows, key=lambda row: row.value)
+
+    def movers(self, metric: str, system: str | None = None, kind: str | None = None) -> list[SliceChange]:
+        """What each slice adds to the difference of all, the most first."""
+        rows = _chosen(self.changes, metric, system, kind)
+        return sorted(rows, key=lambda row: -abs(row.contribution))
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(dict.fromkeys(row.metric for row in self.means))
+
+    @property
+    def systems(self) -> list[str]:
+        return list(dict.fromkeys(row.system for row in self.means))
+
+    @property
+    def kinds(self) -> list[str]:
+        return list(dict.fromkeys(row.kind for row in self.means))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each slice, metric and system; differences beside the means where there is a baseline."""
+        import pandas as pd
+
+        changed: dict[tuple[str, ...], list[SliceChange]] = {}
+        for change in self.changes:
+            changed.setdefault((change.kind, change.slice, change.metric, change.system), []).append(change)
+        rows: list[dict[str, Any]] = []
+        for mean in self.means:
+            own = {name: value for name, value in asdict(mean).items() if name != "higher_is_better"}
+            against = changed.pop((mean.kind, mean.slice, mean.metric, mean.system), [])
+            rows += [own | _beside(change) for change in against] or [own]
+        rows += [asdict(change) | _beside(change) for alone in changed.values() for change in alone]
+        return pd.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "means": [asdict(row) for row in self.means],
+            "changes": [asdict(row) for row in self.changes],
+            "left_out": list(self.left_out),
+        }
+
+    def sentences(self, metric: str | None = None, kind: str | None = None) -> list[str]:
+        """The worst slice of each metric and system; the slice that moved each difference most."""
+        lines = []
+        for own_kind in self.kinds if kind is None else [kind]:
+            for name in self.metrics if metric is None else [metric]:
+                for system in self.systems:
+                    if any(not math.isnan(row.value) for row in _chosen(self.means, name, system, own_kind)):
+                        lines.append(_worst(self.worst(name, system, own_kind)))
+                for pair in dict.fromkeys((row.system, row.baseline) for row in self.changes):
+                    rows = [row for row in self.movers(name, pair[0], own_kind) if row.baseline == pair[1]]
+                    if rows:
+                        lines.append(_moved(rows))
+        if self.left_out and metric is None:
+            lines.append(f"Not in slices, for want of a mean over users: {', '.join(self.left_out)}.")
+        return lines
+
+    def __str__(self) -> str:
+        from tabulate import tabulate
+
+        rows = [
+            [
+                row.kind,
+                row.slice,
+                *([row.system] if row.system else []),
+                row.metric,
+                f"{row.users:,}",
+                f"{row.value:.4f}",
+                "" if math.isnan(row.low) else f"{row.low:.4f} .. {row.high:.4f}",
+            ]
+            for row in self.means
+        ]
+        system = ["system"] if self.means and self.means[0].system else []
+        head = ["kind", "slice", *system, "metric", "users", "mean", "interval"]
+        return "\n".join([tabulate(rows, head, disable_numparse=True), "", *self.sentences()])
+
+    __repr__ = __str__
+
+
+def _beside(row: SliceChange) -> dict[str, Any]:
+    """What stands beside a mean."""
+    ends = {"low_difference": row.low, "high_difference": row.high}
+    numbers = {"baseline": row.baseline, "difference": row.difference, "contribution": row.contribution}
+    return numbers | ends | {"share_difference": row.share}
+
+
+def _worst(row: SliceMean) -> str:
+    who = f"{row.system}: " if row.system else ""
+    return f"{who}{row.metric} is worst for {row.kind} = {row.slice}: {row.value:.4f} ({row.users:,} users)."
+
+
+def _moved(rows: Sequence[SliceChange]) -> str:
+    total, rest = math.fsum(row.contribution for row in rows), [row for row in rows if row.slice == TOGETHER]
+    first = next(row for row in rows if row.slice != TOGETHER)
+    if all(row.contribution == 0 for row in rows):
+        return f"{first.system} against {first.baseline}: {first.metric} did not move in any slice of {first.kind}."
+    what = "users" if first.side == "user" else "relevant items"
+    together = math.fsum(row.contribution for row in rest)
+    said = f"; {together:+.4f} belongs to no single slice" if abs(together) > NOISE else ""
+    where = f"{first.kind} = {first.slice} ({first.contribution:+.4f}, {first.share:.0%} of the {what})"
+    return (
+        f"{first.system} against {first.baseline}: {first.metric} moved by {total:+.4f}, most of it in {where}{said}."
+    )
+
+
+Row = TypeVar("Row", SliceMean, SliceChange)
+
+
+def _chosen(rows: Sequence[Row], metric: str, system: str | None, kind: str | None) -> list[Row]:
+    return [r for r in rows if r.metric == metric and system in (None, r.system) and kind in (None, r.kind)]
+
+
+# Kind of slice, its label, positions of its users.
+Members = Iterable[tuple[str, str, npt.NDArray[np.int64]]]
+
+
+def slices_of(panel: Panel, members: Members, pairs: Pairs, known: Mapping[str, Metric], how: Settings) -> Slices:
+    """Means, and differences of pairs of systems, in every slice of a Panel."""
+    totals = panel.complete.sum(axis=0)
+    means: list[SliceMean] = []
+    changes: list[SliceChange] = []
+    for kind, label, own in members:
+        part = panel.of_users(own)
+        for columns, users in part.groups():
+            count = int(users.sum())
+            found = estimates(part.selected(users, columns), part.places(pairs), how)
+            for at, column in enumerate(columns if count else ()):
+                metric, share = panel.metrics[column], count / int(totals[column])
+                better = higher_is_better(metric, known)
+                for place, system in enumerate(panel.systems):
+                    value, low, high = found.means[:, place, at].tolist()
+                    means.append(SliceMean(kind, label, metric, system, count, share, value, low, high, better))
+                for place, (old, new) in enumerate(pairs):
+                    value, low, high = found.moved[:, place, at].tolist()
+                    changes.append(
+                        SliceChange(kind, label, metric, new, old, count, share, value, low, high, share * value)
+                    )
+    return Slices(tuple(means), tuple(changes))

@@ -1,0 +1,1 @@
+"""Arrow tables as Slates: ids, encoding, rows, grouping, history, context."""

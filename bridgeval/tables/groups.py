@@ -1,0 +1,164 @@
+"""Tables by item or by user, from the forms people have them in: groups, features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bridgeval.errors import BadValueError, InputError, MissingColumnError
+from bridgeval.io.columns import ITEM, USER
+from bridgeval.tables.context import Table
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.rows import as_table, is_frame
+
+
+def groups_of(value: Any, side: str, argument: str = "") -> Table:
+    """A label for each id: a mapping id -> label, or a frame with the id and one more column.
+
+    Args:
+        value: the labels.
+        side: whose they are, "item" or "user".
+        argument: what messages call it.
+
+    Codes run from 1 in the order of the labels; 0 is for ids without a label, or with a missing one.
+
+    >>> groups_of({"a": "rock", "b": "jazz"}, "item").labels
+    ('jazz', 'rock')
+    """
+    if isinstance(value, Table):
+        return value
+    argument = argument or f"{side}_groups"
+    ids, given = _two_columns(value, side, argument)
+    labels, label_codes = _coded(given)
+    vocabulary, (codes,) = encode([ids])
+    if len(vocabulary) != len(ids):
+        raise BadValueError(
+            f"{len(ids) - len(vocabulary)} id(s) have more than one label in {argument}",
+            hint=f"give every {side} one group; several belong in item_features",
+        )
+    values = np.zeros(len(vocabulary), dtype=np.int64)
+    values[codes] = label_codes + 1
+    return Table(vocabulary, values, labels)
+
+
+def features_of(value: Any) -> Table:
+    """Several labels for each item: a mapping item -> labels, or a long frame (item, feature[, value]).
+
+    Values are `[n, F]` float64: 1 (or the value given) where the item has the feature.
+    """
+    if isinstance(value, Table):
+        return value
+    if isinstance(value, Mapping):
+        pairs = [(item, label) for item, labels in value.items() for label in _labels(labels) if label is not None]
+        ids = Ids.of([item for item, _ in pairs], "item ids in item_features")
+        given: Any = [label for _, label in pairs]
+        weights = np.ones(len(pairs))
+    else:
+        ids, others = _labelled(*_split_id(_frame(value, "item_features"), "item", "item_features"))
+        given = others[0]
+        weights = others[1].to_numpy().astype(np.float64) if others.num_columns > 1 else np.ones(len(ids))
+    labels, columns = _coded(given)
+    vocabulary, (codes,) = encode([ids])
+    values = np.zeros((len(vocabulary), len(labels)))
+    values[codes, columns] = weights
+    return Table(vocabulary, values, labels)
+
+
+def ids_of(value: Any, what: str) -> Ids:
+    """Sorted ids without repeats, of a sequence or of a frame's id column."""
+    if isinstance(value, Ids):
+        ids = value
+    elif is_frame(value) and hasattr(value, "columns"):
+        ids, _ = _split_id(as_table(value), "user" if "user" in what else "item", what)
+    elif not isinstance(value, Iterable):
+        raise InputError(
+            f"{what} cannot be read", f"an object of type {type(value).__name__}", "give a sequence of ids, or a frame"
+        )
+    else:
+        ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"ids in {what}")
+    if not len(ids):
+        raise InputError(f"there are no ids in {what}", hint="give some, or leave it out")
+    return encode([ids])[0]
+
+
+def _labels(labels: Any) -> Iterable[Any]:
+    return [labels] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
+
+
+def _coded(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
+    """Different labels, sorted within their types, and the place of each label given among them."""
+    if isinstance(given, list):
+        different = list(dict.fromkeys(given))
+        place_of = {label: place for place, label in enumerate(different)}
+        places = np.array([place_of[label] for label in given], dtype=np.int64)
+    else:
+        if pa.types.is_dictionary(given.type):
+            given = given.cast(given.type.value_type)
+        coded = given.combine_chunks().dictionary_encode()
+        different = coded.dictionary.to_pylist() + [None] * bool(coded.null_count)
+        places = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    order = sorted(range(len(different)), key=lambda place: (str(type(different[place])), different[place]))
+    code_of = np.empty(len(order), dtype=np.int64)
+    code_of[order] = np.arange(len(order))
+    return tuple(different[place] for place in order), code_of[places]
+
+
+def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
+    if isinstance(value, Mapping):
+        labelled = {one: label for one, label in value.items() if label is not None}
+        return Ids.of(list(labelled), f"{side} ids in {argument}"), list(labelled.values())
+    table = _frame(value, argument)
+    ids, others = _split_id(table, side, argument)
+    if others.num_columns != 1:
+        raise MissingColumnError(
+            f"{argument} must have the {side} id and one column with its group",
+            f"columns {table.column_names}",
+            "select the two columns",
+        )
+    ids, others = _labelled(ids, others)
+    return ids, others[0]
+
+
+def _that_can_be_taken(kind: pa.DataType) -> pa.DataType:
+    """The type that rows can be chosen of: Arrow cannot choose among string views, which polars has."""
+    return pa.large_string() if pa.types.is_string_view(kind) else kind
+
+
+def _labelled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
+    """Without rows that have no label in the first column."""
+    labelled = pc.invert(pc.is_null(others[0], nan_is_null=True))
+    if pc.all(labelled).as_py():
+        return ids, others
+    return ids.take(np.flatnonzero(labelled.to_numpy())), others.filter(labelled)
+
+
+def _frame(value: Any, argument: str) -> pa.Table:
+    if not is_frame(value):
+        raise InputError(
+            f"{argument} cannot be read",
+            f"an object of type {type(value).__name__}",
+            "give a mapping or a frame",
+        )
+    return as_table(value)
+
+
+def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]:
+    """The ids and the other columns, without rows that have no id."""
+    aliases = USER if side == "user" else ITEM
+    found = [name for name in table.column_names if name.lower() in aliases]
+    if len(found) != 1:
+        raise MissingColumnError(
+            f"{argument} must have one column with the {side} id",
+            f"columns {table.column_names}",
+            f"rename it to {aliases[0]!r}",
+        )
+    table = table.cast(pa.schema([(field.name, _that_can_be_taken(field.type)) for field in table.schema]))
+    if table[found[0]].null_count:
+        table = table.filter(pc.is_valid(table[found[0]]))
+    return Ids.of(table[found[0]], f"{side} ids in {argument}"), table.drop_columns(found)

@@ -1,0 +1,93 @@
+"""History: training interactions, brought into order once for all that is told from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from bridgeval.batch.tensors import looked_up, tensor_of
+from bridgeval.parallel import side_by_side
+from bridgeval.tables.context import Table
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.grouping import grouped_rows
+from bridgeval.tables.ids import Codes, Ids
+from bridgeval.tables.pair_column import Positions, each_pair_once
+from bridgeval.tables.rows import Rows
+from bridgeval.tables.slates import Lists
+
+
+@dataclass(frozen=True)
+class History:
+    """What each user has, each item once.
+
+    Attributes:
+        users: `[U]` sorted, those with an empty list among them.
+        items: `[V]` sorted.
+        offsets: `[U + 1]`; user u's items are `offsets[u]:offsets[u + 1]`.
+        codes: `[n]` into `items`; of each user ascending.
+    """
+
+    users: Ids
+    items: Ids
+    offsets: Positions
+    codes: Codes
+
+    @staticmethod
+    def of(rows: Rows) -> History:
+        """
+        >>> from bridgeval.tables.rows import rows_of
+        >>> history = History.of(rows_of({"ann": ["tea", "rum", "tea"], "bob": ["tea"]}, "history"))
+        >>> history.items.tolist(), history.popularity.values.tolist(), history.pairs
+        (['rum', 'tea'], [1.0, 2.0], 3)
+        """
+        named = [rows.owners] if rows.empty is None else [rows.owners, rows.empty]
+        (users, (by_user, *_)), (items, (codes,)) = side_by_side(
+            [lambda: grouped_rows(named), lambda: encode([rows.items])], len(rows)
+        )
+        offsets, codes, _ = each_pair_once(by_user, codes, len(items))
+        return History(users, items, offsets, codes)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """`[U]`: how many items each user has."""
+        return np.diff(self.offsets)
+
+    @property
+    def pairs(self) -> int:
+        """How many different pairs there are."""
+        return len(self.codes)
+
+    @property
+    def popularity(self) -> Table:
+        """How many users have each item."""
+        holders = torch.bincount(tensor_of(self.codes), minlength=len(self.items))
+        return Table(self.items, holders.double().numpy())
+
+    def counts(self, users: Ids) -> npt.NDArray[np.int64]:
+        """`[len(users)]`: how many items each of some users has."""
+        return self.lengths if users.equals(self.users) else np.append(self.lengths, 0)[self._places_of(users)]
+
+    def lists(self, users: Ids, items: Ids) -> Lists:
+        """The lists of some users; items that are not among `items`, a sorted vocabulary, are left out."""
+        lists = Lists(self.offsets, self.codes)
+        if not users.equals(self.users):
+            lists = Lists(np.append(self.offsets, self.pairs), self.codes).take(self._places_of(users))
+        if items.equals(self.items):
+            return lists
+        code_of = self.items.positions_in(items, "item ids of the lists and of the history").astype(np.int32)
+        codes = looked_up(code_of, lists.items)
+        known = codes >= 0
+        if known.all():
+            return Lists(lists.offsets, codes)
+        return Lists(np.concatenate([[0], np.cumsum(known)])[lists.offsets], codes[known])
+
+    def _places_of(self, users: Ids) -> Positions:
+        """Where each of some users, sorted, stands in the history; behind the last one where he does not."""
+        found = self.users.positions_in(users, "user ids of the lists and of the history")
+        known = np.flatnonzero(found >= 0)
+        places = np.full(len(users), len(self.users))
+        places[found[known]] = known
+        return places

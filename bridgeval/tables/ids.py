@@ -1,0 +1,249 @@
+"""Ids of users and items: integers or strings, kept exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+
+from bridgeval.batch.tensors import tensor_of
+from bridgeval.errors import BadValueError, MisalignedError
+
+# Positions in a vocabulary: int32, or int64 where a column of ids serves as it stands.
+Codes = npt.NDArray[np.signedinteger[Any]]
+
+# A lookup table of integers is used while it stays this small, or small beside the column.
+TABLE_ENTRIES = 1 << 22
+TABLE_ENTRIES_PER_ROW = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """A column of ids.
+
+    Attributes:
+        given: `int64` numpy array, or Arrow array of `large_string`, which may be dictionary-coded or in pieces.
+
+    >>> Ids.of(["b", "a"]).tolist()
+    ['b', 'a']
+    >>> Ids.of([3, 1]).take(np.array([1, 1])).tolist()
+    [1, 1]
+    """
+
+    given: Any
+
+    @staticmethod
+    def of(column: Any, what: str = "ids") -> Ids:
+        """Takes an Arrow array, a numpy array or a sequence; refuses nulls, floats, booleans and mixtures.
+
+        Args:
+            column: the ids.
+            what: how the column is called in messages, e.g. "user ids".
+        """
+        if isinstance(column, Ids):
+            return column
+        array = _as_arrow(column, what)
+        if array.null_count:
+            where = np.flatnonzero(pc.is_null(array).to_numpy(zero_copy_only=False))[:3]
+            raise BadValueError(
+                f"{array.null_count:,} of the {what} {'is' if array.null_count == 1 else 'are'} missing (null)",
+                f"first at row{'s' * (len(where) > 1)} {', '.join(map(str, where))}, counted from 0",
+                "drop these rows or give them an id",
+            )
+        kind = array.type
+        if pa.types.is_null(kind) and not len(array):
+            return Ids(np.zeros(0, dtype=np.int64))
+        if pa.types.is_dictionary(kind):
+            return _of_dictionary(array, what)
+        if pa.types.is_integer(kind):
+            return Ids(_as_int64(array, what))
+        if _is_text(kind):
+            return Ids(array.cast(pa.large_string()))
+        raise BadValueError(
+            f"{what} must be integers or strings",
+            f"a column of type {kind}, such as {_examples(array)}",
+            _type_hint(kind),
+        )
+
+    @staticmethod
+    def empty_like(other: Ids) -> Ids:
+        return other.take(np.zeros(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @cached_property
+    def values(self) -> Any:
+        """What was given, in one piece."""
+        return self.given.combine_chunks() if isinstance(self.given, pa.ChunkedArray) else self.given
+
+    @property
+    def pieces(self) -> list[Any]:
+        """The same without a copy, as it lies in memory."""
+        return self.given.chunks if isinstance(self.given, pa.ChunkedArray) else [self.given]
+
+    @property
+    def is_integer(self) -> bool:
+        return isinstance(self.given, np.ndarray)
+
+    @property
+    def kind(self) -> str:
+        return "integer" if self.is_integer else "string"
+
+    def take(self, positions: npt.NDArray[Any]) -> Ids:
+        if self.is_integer:
+            return Ids(self.values[positions])
+        return Ids(self.values.take(pa.array(positions)))
+
+    def slice(self, start: int, stop: int) -> Ids:
+        return Ids(self.given[start:stop])
+
+    def tolist(self) -> list[Any]:
+        """The ids as Python ints or strings, as they came."""
+        return self.values.tolist() if self.is_integer else self.to_arrow().to_pylist()
+
+    def to_arrow(self) -> pa.Array:
+        """`int64` or `large_string`."""
+        if self.is_integer:
+            return pa.array(self.values)
+        return self.values.dictionary_decode() if is_coded(self.values) else self.values
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """`int64`, or an array of Python strings."""
+        return self.values if self.is_integer else self.to_arrow().to_numpy(zero_copy_only=False)
+
+    def equals(self, other: Ids) -> bool:
+        """Whether both have the same ids in the same order."""
+        if len(self) != len(other) or self.is_integer != other.is_integer:
+            return False
+        if self.is_integer:
+            return np.array_equal(self.values, other.values)
+        return bool(self.to_arrow().equals(other.to_arrow()))
+
+    def positions_in(self, vocabulary: Ids, what: str = "ids") -> npt.NDArray[np.int64]:
+        """Where each id stands in a sorted vocabulary without repeats; -1 where it does not.
+
+        Args:
+            what: how the ids of both are called in messages.
+
+        >>> Ids.of(["c", "x"]).positions_in(Ids.of(["a", "c"])).tolist()
+        [1, -1]
+        """
+        if not len(vocabulary) or not len(self):
+            return np.full(len(self), -1, dtype=np.int64)
+        same_kind(vocabulary, self, what)
+        if self.is_integer:
+            return np.arange(len(self)) if self.equals(vocabulary) else vocabulary._searcher(self.values)
+        coded = is_coded(self.values)
+        wanted = self.values.dictionary if coded else self.values
+        found = pc.index_in(wanted, value_set=vocabulary.to_arrow()).fill_null(-1)
+        positions = found.to_numpy(zero_copy_only=False).astype(np.int64)
+        return positions[self.values.indices.to_numpy(zero_copy_only=False)] if coded else positions
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        return span_of([self.values])
+
+    def _searcher(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        low, high = self._span
+        if table_fits(low, high, len(self)):
+            table = np.full(high - low + 2, -1, dtype=np.int64)
+            table[self.values - low] = np.arange(len(self))
+            inside = (wanted >= low) & (wanted <= high)
+            return table[np.where(inside, wanted - low, -1)]
+        at = np.searchsorted(self.values, wanted)
+        at[at == len(self)] = 0
+        return np.where(self.values[at] == wanted, at, -1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Ids, (self.values,))
+
+
+def same_kind(first: Ids, second: Ids, what: str) -> None:
+    """Raises unless both are integers or both are strings; an empty column fits everything."""
+    if len(first) and len(second) and first.is_integer != second.is_integer:
+        column = "item_id" if what.startswith("item") else "user_id"
+        raise MisalignedError(
+            f"{what} are {first.kind}s on one side and {second.kind}s on the other, so nothing can match",
+            f"{first.slice(0, 3).tolist()} against {second.slice(0, 3).tolist()}",
+            f"convert one side, e.g. frame[{column!r}] = frame[{column!r}].astype(str)",
+        )
+
+
+def span_of(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[int, int]:
+    """The least and the greatest value of columns that are not empty."""
+    ends = [torch.aminmax(tensor_of(column)) for column in columns]
+    return min(int(end.min) for end in ends), max(int(end.max) for end in ends)
+
+
+def table_fits(low: int, high: int, rows: int) -> bool:
+    """Whether a table with an entry for every integer from low to high is small, or small beside the rows."""
+    return high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * rows)
+
+
+def is_coded(array: pa.Array) -> bool:
+    return pa.types.is_dictionary(array.type)
+
+
+def _of_dictionary(array: pa.DictionaryArray, what: str) -> Ids:
+    """Categories are taken as they are; only their distinct values are looked at."""
+    distinct = Ids.of(array.dictionary, what)
+    codes = array.indices.to_numpy(zero_copy_only=False)
+    if distinct.is_integer:
+        return distinct.take(codes)
+    return Ids(pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), distinct.values))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _as_arrow(column: Any, what: str) -> pa.Array | pa.ChunkedArray:
+    """In one piece, unless that would copy long text."""
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        if _is_text(column.type) and column.num_chunks:
+            return column
+        if pa.types.is_dictionary(column.type):
+            column = column.unify_dictionaries()
+        return column.combine_chunks()
+    if isinstance(column, pa.Array):
+        return column
+    if hasattr(column, "numpy") and hasattr(column, "detach"):
+        column = column.detach().cpu().numpy()
+    try:
+        return pa.array(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        kinds = sorted({type(value).__name__ for value in column})
+        raise BadValueError(
+            f"{what} must all be integers or all be strings",
+            f"values of type {', '.join(kinds)}",
+            "convert them to one type, e.g. [str(value) for value in ids]",
+        ) from error
+
+
+def _as_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
+    if pa.types.is_uint64(array.type):
+        largest = pc.max(array).as_py() or 0
+        if largest >= 1 << 63:
+            raise BadValueError(f"{what} must fit in 64 bits with a sign", f"{largest}", "convert them to strings")
+    values = array.to_numpy(zero_copy_only=False)
+    return values if values.dtype == np.int64 else values.astype(np.int64)
+
+
+def _examples(array: pa.Array) -> str:
+    return ", ".join(str(value) for value in array.slice(0, 3).to_pylist())
+
+
+def _type_hint(kind: pa.DataType) -> str:
+    if pa.types.is_floating(kind):
+        return "floats are not exact as ids; convert with .astype('int64') or .astype(str)"
+    return "convert the column with .astype(str)"

@@ -1,0 +1,198 @@
+"""PairColumn: a column beside pairs of user and item, looked up for the pairs of a batch when it asks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from bridgeval.batch.sorting import Matches, shared_cells
+from bridgeval.batch.tensors import tensor_of
+from bridgeval.parallel import side_by_side
+from bridgeval.tables.grouping import Grouping, grouping_of
+from bridgeval.tables.ids import Codes, Ids
+from bridgeval.tables.rows import Rows
+
+Positions = npt.NDArray[np.int64]
+
+# Entries of the table that tells of most pairs that they have no value.
+ENDS_PER_KEY = 16
+# In which pairs are put in order side by side.
+PIECES = 4
+
+
+@dataclass(frozen=True)
+class PairColumn:
+    """A number for some pairs, NaN for the others; without `values`, whether it has the pair.
+
+    Attributes:
+        offsets: `[U + 1]`; user u's pairs are `offsets[u]:offsets[u + 1]`.
+        items: `[n]` codes into the vocabulary of the Slates; of each user ascending, without repeats.
+        size: V.
+        values: `[n]`.
+        by_user: whether users differ; else there is one list of pairs, which holds for all.
+    """
+
+    offsets: Positions
+    items: Codes
+    size: int
+    values: npt.NDArray[Any] | None = None
+    by_user: bool = True
+
+    @staticmethod
+    def of(users: Ids, items: Ids, table: Rows, column: str | None = None) -> PairColumn:
+        """The pairs of a table whose user is in `users` and whose item is in `items`, both sorted vocabularies.
+
+        Args:
+            column: of the table; of a repeated pair the first row counts.
+        """
+        codes = table.items.positions_in(items)
+        known = codes >= 0
+        owners = np.zeros(len(codes), dtype=np.int64) if table.users is None else table.users.positions_in(users)
+        known &= owners >= 0
+        values = None if column is None else table.columns[column][known]
+        by_user = grouping_of(owners[known].astype(np.int32), 1 if table.users is None else len(users))
+        offsets, kept, values = each_pair_once(by_user, codes[known].astype(np.int32), len(items), values)
+        return PairColumn(offsets, kept, len(items), values, table.users is not None)
+
+    def part(self, start: int, stop: int) -> PairColumn:
+        """The column of users `start` to `stop`, who are counted from 0 then."""
+        if not self.by_user:
+            return self
+        offsets = self.offsets[start : stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        values = None if self.values is None else self.values[rows]
+        return replace(self, offsets=offsets - offsets[0], items=self.items[rows], values=values)
+
+    @cached_property
+    def width(self) -> int:
+        """The most pairs that a user has."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @cached_property
+    def owners(self) -> Positions:
+        """`[n]`: the user of each pair."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def beside(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """`[m]`: what stands beside pairs."""
+        return self._found(items + users * self.size if self.by_user else items.astype(np.int64))
+
+    def cells(self, items: Tensor, once: bool = False) -> Tensor:
+        """`[U, K]`: what stands beside the items of each user; beside V, no item, stands anything.
+
+        Args:
+            once: whether no user has an item twice. Then all are looked up by a sort, where there are `rows` for it.
+        """
+        rows = self.rows(items) if once else None
+        if rows is None:
+            codes = items.cpu().numpy()
+            return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
+        return self.cells_where(shared_cells(items, rows, self.size), items.shape)
+
+    def cells_where(self, matches: Matches, shape: tuple[int, ...]) -> Tensor:
+        """`[U, K]`: what stands beside items by where they are: row, column, and column in `rows`."""
+        found = self._nothing(shape)
+        rows, columns, at = (part.cpu().numpy() for part in matches)
+        found[rows, columns] = True if self.values is None else self.values[self.offsets[rows] + at]
+        return torch.from_numpy(found).to(matches[0].device)
+
+    def rows(self, items: Tensor) -> Tensor | None:
+        """`[U, W]`: the items of each user, then V, to be sorted together with `items`, `[U, K]`.
+
+        None where there is one list for all users, or where a few have so many pairs that most cells would be V.
+        """
+        if not self.by_user or self.width * len(items) > 2 * (items.numel() + len(self.items)):
+            return None
+        shape = (len(self.offsets) - 1, self.width)
+        if math.prod(shape) == len(self.items):
+            return tensor_of(self.items.reshape(shape)).to(items.device)
+        rows = np.full(shape, self.size, dtype=np.int32)
+        rows[np.arange(self.width) < np.diff(self.offsets)[:, None]] = self.items
+        return torch.from_numpy(rows).to(items.device)
+
+    def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        return np.zeros(shape, dtype=bool) if self.values is None else np.full(shape, np.nan)
+
+    def _found(self, wanted: Positions) -> npt.NDArray[Any]:
+        found = self._nothing(wanted.shape)
+        if not len(self._keys):
+            return found
+        wanted, flat = wanted.reshape(-1), found.reshape(-1)
+        likely = np.flatnonzero(self._ends[wanted & (len(self._ends) - 1)])
+        keys = wanted[likely]
+        at = np.searchsorted(self._keys, keys)
+        at[at == len(self._keys)] = 0
+        known = self._keys[at] == keys
+        flat[likely[known]] = True if self.values is None else self.values[at[known]]
+        return found
+
+    @cached_property
+    def _keys(self) -> Positions:
+        """`[n]` ascending: user * V + item, or the item alone."""
+        return self.items + self.owners * self.size if self.by_user else self.items.astype(np.int64)
+
+    @cached_property
+    def _ends(self) -> npt.NDArray[np.bool_]:
+        """`[2 ** b]`: whether a key ends in these b bits. Few pairs have a value; most are told by this alone."""
+        ends = np.zeros(1 << (len(self._keys) * ENDS_PER_KEY).bit_length(), dtype=bool)
+        ends[self._keys & (len(ends) - 1)] = True
+        return ends
+
+
+def each_pair_once(
+    by_user: Grouping, items: Codes, n_items: int, values: npt.NDArray[Any] | None = None
+) -> tuple[Positions, Codes, npt.NDArray[Any] | None]:
+    """Pairs by user, then by item: the offsets of the users, the items, and the values of the first row of each pair.
+
+    >>> by_user = grouping_of(np.array([1, 0, 1, 1], dtype=np.int32), 2)
+    >>> [part.tolist() for part in each_pair_once(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
+    [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
+    """
+    offsets, items, moved = by_user.moved(items, n_items, {} if values is None else {"": values})
+    beside = moved.get("", np.zeros(len(items), dtype=np.int8))
+    lengths = np.diff(offsets)
+    if values is None and len(items) and lengths.min() == lengths.max():
+        items = _rows_by_item(items.reshape(len(lengths), -1)).reshape(-1)
+    else:
+        cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
+        cuts[-1] = len(lengths)
+        pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
+        items, beside = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
+    again = np.flatnonzero(items[1:] == items[:-1]) + 1
+    again = again[offsets[np.searchsorted(offsets, again)] != again]
+    if len(again):
+        items, beside = np.delete(items, again), np.delete(beside, again)
+        offsets = offsets - np.searchsorted(again, offsets)
+    return offsets, items, None if values is None else beside
+
+
+def _rows_by_item(items: Codes) -> Codes:
+    """`[U, W]` int32: each row ascending; some of them beside others."""
+    ordered = np.empty(items.shape, dtype=np.int32)
+
+    def put_in_order(rows: slice) -> None:
+        ordered[rows] = items[rows]
+        ordered[rows].sort(axis=1)
+
+    cuts = np.linspace(0, len(items), PIECES + 1).astype(np.int64).tolist()
+    side_by_side([partial(put_in_order, slice(*users)) for users in pairwise(cuts)], items.size)
+    return ordered
+
+
+def _by_item(
+    items: Codes, beside: npt.NDArray[Any], offsets: Positions, n_items: int
+) -> tuple[Codes, npt.NDArray[Any]]:
+    """Items of some users in order, and what stands beside. Turning a sparse matrix twice is two counting sorts."""
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    cells = (beside[rows], items[rows], offsets - offsets[0])
+    pairs = sparse.csr_array(cells, shape=(len(offsets) - 1, n_items)).tocsc().tocsr()
+    return pairs.indices.astype(np.int32, copy=False), pairs.data

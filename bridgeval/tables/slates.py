@@ -1,0 +1,190 @@
+"""Slates: many users' lists in columns. What a loader yields and everything behind it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from bridgeval.batch.batch import Rectangle
+from bridgeval.batch.shown_lists import ShownRows
+from bridgeval.errors import BadValueError
+from bridgeval.parallel import side_by_side
+from bridgeval.tables.encoding import encode
+from bridgeval.tables.grouping import Grouping, grouped_rows
+from bridgeval.tables.ids import Codes, Ids
+from bridgeval.tables.pair_column import PairColumn
+from bridgeval.tables.rows import Floats, Rows
+
+Column = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """One list for each of U users, one after another (CSR).
+
+    Attributes:
+        offsets: `[U + 1]`; user u's rows are `offsets[u]:offsets[u + 1]`.
+        items: `[n]` codes into the vocabulary of the Slates.
+        columns: name -> `[n]` numbers beside the pairs.
+        ranked: whether the order of the rows is the ranking, whatever the scores say.
+        beside: further columns, by user and item, looked up when a batch asks for them.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    items: Codes
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    ranked: bool = False
+    beside: Mapping[str, PairColumn] = field(default_factory=dict)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    @property
+    def row_users(self) -> npt.NDArray[np.int64]:
+        """`[n]`: which user each row belongs to."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+
+    def column(self, name: str) -> Column:
+        """`[n]`: any column, for all rows."""
+        if name in self.columns:
+            return self.columns[name]
+        return self.beside[name].beside(self.row_users, self.items)
+
+    def take(self, users: npt.NDArray[np.int64]) -> Lists:
+        """The lists of some users, in the order given, with all columns."""
+        lengths = self.lengths[users]
+        offsets = np.zeros(len(users) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
+        items, columns = self.items[rows], {name: column[rows] for name, column in self.columns.items()}
+        columns |= {name: column.beside(np.repeat(users, lengths), items) for name, column in self.beside.items()}
+        return Lists(offsets, items, columns, self.ranked)
+
+    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:
+        """Users `start` to `stop` as a rectangle."""
+        return Rectangle(self, start, stop, pad, device)
+
+
+@dataclass(frozen=True)
+class Slates:
+    """A columnar chunk of U users: what each was shown and what proved relevant.
+
+    Attributes:
+        users: `[U]` their ids.
+        items: `[V]` the sorted vocabulary that item codes point into.
+        shown: rows in the order they came, with `score` unless they come ranked. Of a score matrix they are read batch
+            by batch: then only what `ShownRows` has can be asked for.
+        relevant: rows with `gain`.
+        user_columns: name -> `[U]`.
+        history: what each user has in the history, each item once; None when nothing needs it.
+    """
+
+    users: Ids
+    items: Ids
+    shown: Lists
+    relevant: Lists
+    user_columns: Mapping[str, Column] = field(default_factory=dict)
+    history: Lists | None = None
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def of_users(self, users: npt.NDArray[np.int64], shown: ShownRows) -> Slates:
+        """Some of the users, in the order given, with what they were shown."""
+        return replace(
+            self,
+            users=self.users.take(users),
+            shown=cast(Lists, shown),
+            relevant=self.relevant.take(users),
+            user_columns={name: column[users] for name, column in self.user_columns.items()},
+            history=None if self.history is None else self.history.take(users),
+        )
+
+
+def slates_of(
+    shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = (), more_items: tuple[Ids, ...] = ()
+) -> Slates:
+    """Slates of every user that either side, or `more_users`, names; the vocabulary has `more_items` too.
+
+    >>> from bridgeval.tables.rows import rows_of
+    >>> slates = slates_of(rows_of({7: [3, 1]}, "recommendations"), rows_of({8: [1]}, "relevance"))
+    >>> slates.users.tolist(), slates.shown.offsets.tolist(), slates.relevant.offsets.tolist()
+    ([7, 8], [0, 2, 2], [0, 0, 1])
+    """
+    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)), *_ = side_by_side(
+        [
+            lambda: grouped_rows([shown.owners, relevant.owners, *more_users]),
+            lambda: encode([shown.items, relevant.items, *more_items], "item ids"),
+            lambda: check_scores(shown),
+            lambda: check_gains(relevant),
+        ],
+        len(shown),
+    )
+    shown_lists = lists_of(by_user, shown_items, len(items), shown.columns, shown.ranked)
+    gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
+    relevant_lists = lists_of(truth_by_user, relevant_items, len(items), gains)
+    if not gains:
+        relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant))})
+    return Slates(users, items, shown_lists, relevant_lists)
+
+
+def lists_of(
+    by_user: Grouping, items: Codes, n_items: int, columns: Mapping[str, Floats], ranked: bool = False
+) -> Lists:
+    """The rows of each user together, in the order they came; by the column `rank` where there is one."""
+    lists = Lists(*by_user.moved(items, n_items, columns), ranked)
+    return _by_rank(lists) if "rank" in columns else lists
+
+
+def check_scores(rows: Rows) -> None:
+    """Raises when a score is NaN or +inf; -inf is allowed and means "not shown"."""
+    scores = rows.columns.get("score")
+    if scores is not None and not np.isfinite(scores).all():
+        _refuse(rows, scores, np.isnan(scores), "NaN score", "drop these rows, or use -inf for masked items")
+        _refuse(rows, scores, np.isposinf(scores), "+inf score", "give finite scores")
+
+
+def check_gains(rows: Rows) -> None:
+    gains = rows.columns.get("gain")
+    if gains is not None and not np.isfinite(gains).all():
+        _refuse(rows, gains, ~np.isfinite(gains), "NaN or infinite gain", "give finite gains or drop these rows")
+
+
+def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, hint: str) -> None:
+    count = int(np.count_nonzero(bad))
+    if not count:
+        return
+    first = np.flatnonzero(bad)[:3]
+    users = rows.users.take(first).tolist() if rows.users is not None else [None] * len(first)
+    shown = ", ".join(
+        f"user {u!r} item {i!r}: {v}"
+        for u, i, v in zip(users, rows.items.take(first).tolist(), values[first], strict=True)
+    )
+    raise BadValueError(f"{count} row(s) with a {what}", shown, hint)
+
+
+def _by_rank(lists: Lists) -> Lists:
+    """Puts each user's rows in the order of the column `rank`, which then is spent."""
+    rank, users = lists.columns["rank"], lists.row_users
+    if np.isnan(rank).any() or (len(rank) and rank.min() < 1):
+        raise BadValueError(
+            "ranks must be numbers from 1 up", f"{rank[~(rank >= 1)][:3].tolist()}", "1 is the best rank"
+        )
+    in_order = bool(((rank[1:] > rank[:-1]) | (users[1:] != users[:-1])).all())
+    order = slice(None) if in_order else np.lexsort((rank, users))
+    rank = rank[order]
+    repeated = (rank[1:] == rank[:-1]) & (users[1:] == users[:-1])
+    if repeated.any():
+        raise BadValueError(
+            f"{int(repeated.sum())} rank(s) occur twice for one user",
+            f"rank {rank[1:][repeated][0]:g}",
+            "give every row of a user its own rank, or leave the rank column out and give scores",
+        )
+    columns = {name: column[order] for name, column in lists.columns.items() if name != "rank"}
+    return Lists(lists.offsets, lists.items[order], columns, ranked=True)

@@ -1,0 +1,80 @@
+"""Labels: tables that say which slice a user, or an item, belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bridgeval.errors import BadParameterError, MissingColumnError
+from bridgeval.io.columns import ITEM, USER
+from bridgeval.tables.context import Table
+from bridgeval.tables.groups import groups_of
+from bridgeval.tables.rows import as_table, is_frame
+
+UNLABELLED = "(no label)"
+Side = Literal["user", "item"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One kind of slice.
+
+    Attributes:
+        kind: its name: that of the column.
+        side: whether users or items have the labels.
+        table: codes of the labels by id; 0 for none.
+    """
+
+    kind: str
+    side: Side
+    table: Table
+
+    @property
+    def codes(self) -> list[tuple[int, str]]:
+        """(code, label) in the order of the labels; what has none comes last."""
+        named = [(code, str(label)) for code, label in enumerate(self.table.labels, start=1)]
+        return [*named, (0, UNLABELLED)]
+
+
+def labels_of(by: Any) -> tuple[Labels, ...]:
+    """The kinds of slices in a table, or in several.
+
+    Args:
+        by: a mapping user -> label; or a frame with the id of users or of items and columns of labels, each a kind of
+            slice; or a list of these.
+
+    >>> import pyarrow as pa
+    >>> [(one.kind, one.side) for one in labels_of([{7: "new"}, pa.table({"item_id": ["a"], "genre": ["rock"]})])]
+    [('slice', 'user'), ('genre', 'item')]
+    """
+    if isinstance(by, tuple) and all(isinstance(one, Labels) for one in by):
+        return by
+    tables = by if isinstance(by, list | tuple) else [by]
+    found = tuple(labels for table in tables for labels in _labels_in(table))
+    kinds = [labels.kind for labels in found]
+    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    if twice is not None:
+        raise BadParameterError(
+            f"two kinds of slices are called {twice!r}", f"kinds {', '.join(kinds)}", "rename a column"
+        )
+    return found
+
+
+def _labels_in(table: Any) -> Iterator[Labels]:
+    if isinstance(table, Mapping) or not is_frame(table):
+        yield Labels("slice", "user", groups_of(table, "user", "by="))
+        return
+    frame = as_table(table)
+    aliases: dict[Side, tuple[str, ...]] = {"user": USER, "item": ITEM}
+    ids = [(side, name) for side in aliases for name in frame.column_names if name.lower() in aliases[side]]
+    if len(ids) != 1 or len(frame.column_names) < 2:
+        raise MissingColumnError(
+            "by= must have one column with the user id or the item id, and at least one with labels",
+            f"columns {frame.column_names}",
+            f"rename the id to {USER[0]!r} or {ITEM[0]!r}",
+        )
+    ((side, own),) = ids
+    for name in frame.column_names:
+        if name != own:
+            yield Labels(name, side, groups_of(frame.select([own, name]), side, f"{name!r} of by="))

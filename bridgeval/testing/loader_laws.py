@@ -1,0 +1,81 @@
+"""The laws of loaders."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, cast
+
+import torch
+
+from bridgeval.engine.inputs import ANSWERS
+from bridgeval.engine.metric import Metric
+from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.source import Source, Sources, source_of
+from bridgeval.engine.summary import Result
+from bridgeval.hookspecs import Loader
+from bridgeval.metrics import MRR, Precision, Recall, nDCG
+from bridgeval.testing.results import difference, law_of, require
+from bridgeval.testing.world import World
+from bridgeval.testing.world import world as small_world
+
+# Between them they read lists, order, cutoffs, gains and who is there.
+METRICS: tuple[Metric, ...] = (
+    nDCG(5),
+    Recall(3, users="any", over="per_user"),
+    Precision(2, users="shown", over="per_user"),
+    MRR(9, over="per_user"),
+)
+
+
+def check_loader(
+    loader: Loader, recommendations: Any, relevance: Any, *, world: World | None = None, **extras: Any
+) -> None:
+    """Tries the laws on a loader.
+
+    - It has a name, recognises what it is given and does not recognise things of any other kind.
+    - Recognising imports nothing.
+    - Its source offers what `extras` give, before anything is read.
+    - What it loads gives the same results to 1e-12 as the world itself, user ids included, in one batch and in batches
+      of one; and again when it is run again.
+
+    Args:
+        loader: to be tried.
+        recommendations: those of the world, in the form that this loader reads.
+        relevance: that of the world, in such a form.
+        world: what they were made of; `world()` by default.
+        extras: further arguments of `evaluate`, made of the world's, in such a form.
+    """
+    data = world if world is not None else small_world()
+    who = f"loader {getattr(loader, 'name', '')!r}"
+    with law_of(who, "it has a name"):
+        require(isinstance(loader.name, str) and bool(loader.name), f"name is {loader.name!r}")
+    with law_of(who, "it recognises its own and nothing else"):
+        require(loader.recognises(recommendations, relevance) is True, "its own is not recognised")
+        for other in (None, object(), 7):
+            require(loader.recognises(other, other) is False, f"{other!r} is recognised")
+    with law_of(who, "recognising imports nothing"):
+        before = set(sys.modules)
+        loader.recognises(recommendations, relevance)
+        require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
+    with law_of(who, "its source offers what it was given"):
+        source = loader.load(recommendations, relevance, **extras)
+        require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
+        source = cast(Source, source)
+        missing = {"score", *(need for argument in extras for need in ANSWERS.get(argument, ()))} - source.offers
+        require(not missing, f"{', '.join(sorted(missing))} are not offered")
+    expected = _results(source_of(data.recommendations, data.relevance))
+    for law, batch_size in (
+        ("it gives what the data give", None),
+        ("it gives the same in batches", 1),
+        ("it can be run again", None),
+    ):
+        with law_of(who, law):
+            found = _results(source, batch_size)
+            for metric in METRICS:
+                differs = difference(expected[metric], found[metric])
+                require(not differs, f"{metric}: {differs}")
+
+
+def _results(source: Source, batch_size: int | None = None) -> dict[Metric, Result]:
+    plan = Plan(METRICS)
+    return plan.compute(source.run(plan, Execution(torch.device("cpu"), batch_size)))

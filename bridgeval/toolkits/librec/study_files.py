@@ -1,0 +1,309 @@
+"""The text files of a study: `user,item,score` results and `user<TAB>item<TAB>rating` splits.
+
+Regular files are parsed by Arrow in one go. A file that is irregular in any way (a blank line, a row too short, a
+number that is none) is read again line by line, which either finds it harmless and says so, or names the file, the
+line and the text. Ids are text and stay as they are: `000010` is not `10`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from bridgeval.errors import BadValueError, BridgevalWarning, DuplicateRowsWarning, InputError
+from bridgeval.tables.grouping import order_by
+from bridgeval.tables.ids import Codes, Ids
+from bridgeval.tables.rows import Rows
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+SEPARATORS = {"\t": "a tab", ",": "a comma", ";": "a semicolon", " ": "a blank"}
+COLUMNS = ("user", "item", "number")
+Repeats = Literal["drop", "keep"]
+
+
+class FileWarning(BridgevalWarning):
+    """A file holds something odd that the numbers survive."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of ids as codes into the distinct ones, in the order of their first appearance.
+
+    Attributes:
+        names: `[V]` distinct ids.
+        codes: `[n]`.
+    """
+
+    names: pa.LargeStringArray
+    codes: Codes
+
+    @staticmethod
+    def of(column: pa.ChunkedArray | pa.Array) -> Coded:
+        """From a dictionary column; blanks around ids are not part of them."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.unify_dictionaries().combine_chunks()
+        trimmed = pc.utf8_trim_whitespace(column.dictionary.cast(pa.large_string()))
+        codes = column.indices.to_numpy(zero_copy_only=False)
+        again = trimmed.dictionary_encode()
+        if len(again.dictionary) < len(trimmed):
+            codes = again.indices.to_numpy(zero_copy_only=False)[codes]
+        return Coded(again.dictionary, codes)
+
+    @property
+    def ids(self) -> Ids:
+        return Ids(self.names.take(pa.array(self.codes)))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Coded:
+        return Coded(self.names, self.codes[rows])
+
+
+@dataclass(frozen=True)
+class Triples:
+    """The rows of one file, in file order.
+
+    Attributes:
+        path: where they came from.
+        users: `[n]`.
+        items: `[n]`.
+        numbers: `[n]` float64: scores or ratings.
+        lines: `[n]` line numbers from 1; None where row i stands in line i + 1.
+        repeated: how many rows had a (user, item) that came before.
+    """
+
+    path: str
+    users: Coded
+    items: Coded
+    numbers: npt.NDArray[np.float64]
+    lines: npt.NDArray[np.int64] | None = None
+    repeated: int = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def line(self, row: int) -> int:
+        return row + 1 if self.lines is None else int(self.lines[row])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Triples:
+        lines = rows + 1 if self.lines is None else self.lines[rows]
+        return replace(
+            self, users=self.users.take(rows), items=self.items.take(rows), numbers=self.numbers[rows], lines=lines
+        )
+
+    def as_rows(self, column: Literal["score", "gain"]) -> Rows:
+        """Rows for the engine. Shown rows come ranked: file order is the ranking."""
+        finite = bool(np.isfinite(self.numbers).all())
+        return Rows(self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score")
+
+    def users_with_rising_scores(self) -> int:
+        """How many users have a score that is above the one before it."""
+        users, scores = self.users.codes, self.numbers
+        if np.count_nonzero(users[1:] != users[:-1]) + 1 > len(self.users.names):
+            order = order_by(users)
+            users, scores = users[order], scores[order]
+        rises = (scores[1:] > scores[:-1]) & (users[1:] == users[:-1])
+        return len(np.unique(users[1:][rises]))
+
+    def by_score(self) -> Triples:
+        """Each user's rows with the highest score first; equal scores keep the order of the file."""
+        order = np.argsort(-self.numbers, kind="stable")
+        return self.take(order[np.argsort(self.users.codes[order], kind="stable")])
+
+
+def read_result(
+    path: str | os.PathLike[str],
+    *,
+    ranking: bool = True,
+    order: Literal["given", "score"] = "given",
+    header: bool = False,
+    finite: bool = True,
+    repeats: Repeats = "drop",
+) -> Triples:
+    """Recommendations or predictions, `user,item,score`.
+
+    Args:
+        path: an `out-N.txt`.
+        ranking: whether rows are lists; predictions have no order to check.
+        order: "given" takes the order of the file; "score" sorts each user's rows, stably.
+        header: whether to leave out the first line.
+        finite: False accepts NaN and Infinity as scores, which then are not used.
+        repeats: of a repeated (user, item) the first row counts, with a warning; or all rows are kept.
+    """
+    triples = _read(path, ",", header, finite, repeats)
+    if ranking and order == "score":
+        return triples.by_score()
+    rising = triples.users_with_rising_scores() if ranking else 0
+    if rising:
+        warnings.warn(
+            f"{triples.path}: {rising} user(s) have scores that rise down the list; the order of the file counts, "
+            'order="score" sorts',
+            FileWarning,
+            stacklevel=2,
+        )
+    return triples
+
+
+def read_split(path: str | os.PathLike[str], *, header: bool = False, repeats: Repeats = "drop") -> Triples:
+    """Ratings of `train.txt` or `test.txt`, `user<TAB>item<TAB>rating`; further columns are not read."""
+    return _read(path, "\t", header, repeats=repeats)
+
+
+def read_ratings(path: str | os.PathLike[str]) -> Triples:
+    """The ratings a study was made from; any of tab, comma, semicolon and blank may separate."""
+    first = _first_line(_bytes(path)).decode("utf-8", "replace")
+    return _read(path, next((sign for sign in "\t;, " if sign in first), ","))
+
+
+def _read(
+    path: str | os.PathLike[str],
+    separator: str,
+    header: bool = False,
+    finite: bool = True,
+    repeats: Repeats = "drop",
+) -> Triples:
+    name, data = os.fspath(path), _bytes(path)
+    triples = None if header else _parsed_at_once(name, data, separator, finite)
+    if triples is None:
+        triples = _parsed_by_line(name, data, separator, header, finite)
+    return triples if repeats == "keep" else _without_repeats(triples)
+
+
+def _bytes(path: str | os.PathLike[str]) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)} cannot be read", str(error), "check the path") from error
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    if not data or data.isspace():
+        raise InputError(f"{os.fspath(path)} is empty", "no rows", "was the run finished?")
+    return data
+
+
+def _first_line(data: bytes) -> bytes:
+    end = data.find(b"\n")
+    return data if end < 0 else data[:end]
+
+
+def _parsed_at_once(path: str, data: bytes, separator: str, finite: bool) -> Triples | None:
+    """The rows of a regular file; None where a line has to be looked at."""
+    stop = len(data)
+    while data[stop - 1] in b"\r\n":
+        stop -= 1
+    width = _first_line(data).count(separator.encode()) + 1
+    if width < len(COLUMNS):
+        return None
+    text = pa.dictionary(pa.int32(), pa.string())
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(data).slice(0, stop)),
+            pa_csv.ReadOptions(column_names=[*COLUMNS, *(f"more {n}" for n in range(width - len(COLUMNS)))]),
+            pa_csv.ParseOptions(delimiter=separator, quote_char=False, double_quote=False),
+            pa_csv.ConvertOptions(
+                column_types=dict(zip(COLUMNS, (text, text, pa.float64()), strict=True)),
+                include_columns=list(COLUMNS),
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    if len(table) != data.count(b"\n", 0, stop) + 1 or table["number"].null_count:
+        return None
+    numbers = table["number"].to_numpy()
+    users, items = Coded.of(table["user"]), Coded.of(table["item"])
+    nameless = any(pc.any(pc.equal(column.names, "")).as_py() for column in (users, items))
+    if nameless or (finite and not np.isfinite(numbers).all()):
+        return None
+    return Triples(path, users, items, numbers)
+
+
+def _parsed_by_line(path: str, data: bytes, separator: str, header: bool, finite: bool) -> Triples:
+    """The same, slowly, with an eye on every line."""
+    lines = data.rstrip().split(b"\n")
+    rows: list[tuple[str, str, float]] = []
+    at: list[int] = []
+    blank: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        if header and number == 1:
+            continue
+        if not line.strip():
+            blank.append(number)
+            continue
+        rows.append(_row(path, number, line, separator, finite))
+        at.append(number)
+    if not rows:
+        raise InputError(f"{path} is empty", "no rows", "was the run finished?")
+    if blank:
+        warnings.warn(
+            f"{path}, line {blank[0]}: {len(blank)} blank line(s) left out; LibRec itself stops reading at the first",
+            FileWarning,
+            stacklevel=4,
+        )
+    users, items, numbers = zip(*rows, strict=True)
+    coded = [Coded.of(pa.array(column, pa.large_string()).dictionary_encode()) for column in (users, items)]
+    return Triples(path, coded[0], coded[1], np.array(numbers, dtype=np.float64), np.array(at))
+
+
+def _row(path: str, number: int, line: bytes, separator: str, finite: bool) -> tuple[str, str, float]:
+    where = f"{path}, line {number}"
+    try:
+        text = line.decode("utf-8").rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise BadValueError(f"{where}: not UTF-8", repr(line), "save the file as UTF-8") from error
+    fields = [field.strip() for field in text.split(separator)]
+    if len(fields) < len(COLUMNS):
+        raise _too_few(where, text, separator, len(fields))
+    user, item, score = fields[:3]
+    if not user or not item:
+        raise BadValueError(f"{where}: an id is empty", repr(text), "give every row a user and an item")
+    try:
+        value = float(score.replace("_", "?"))
+    except ValueError:
+        what = "the third column is not a number"
+        hint = "these files have no header; header=True leaves the first line out" if number == 1 else "correct the row"
+        raise BadValueError(f"{where}: {what}", repr(text), hint) from None
+    if finite and not math.isfinite(value):
+        hint = "correct the row; finite=False goes on by the order of the file"
+        raise BadValueError(f"{where}: the third column is not finite", repr(text), hint)
+    return user, item, value
+
+
+def _too_few(where: str, text: str, separator: str, found: int) -> BadValueError:
+    others = [sign for sign in SEPARATORS if sign != separator and len(text.split(sign)) >= len(COLUMNS)]
+    if found == 1 and others:
+        return BadValueError(
+            f"{where}: columns must be separated by {SEPARATORS[separator]}",
+            repr(text),
+            f"the columns seem to be separated by {SEPARATORS[others[0]]}; is this the right file?",
+        )
+    return BadValueError(f"{where}: {found} column(s), three are needed", repr(text), "is the file complete?")
+
+
+def _without_repeats(triples: Triples) -> Triples:
+    """The first row of every (user, item)."""
+    pairs = triples.users.codes.astype(np.int64) * len(triples.items.names) + triples.items.codes
+    _, first = np.unique(pairs, return_index=True)
+    repeated = len(pairs) - len(first)
+    if not repeated:
+        return triples
+    kept = np.sort(first)
+    row = int(np.setdiff1d(np.arange(len(pairs)), kept, assume_unique=True)[0])
+    user, item = (column.names[int(column.codes[row])].as_py() for column in (triples.users, triples.items))
+    warnings.warn(
+        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} occur again; "
+        f"of {repeated} repeated row(s) the first counts",
+        DuplicateRowsWarning,
+        stacklevel=4,
+    )
+    return replace(triples.take(kept), repeated=repeated)

@@ -1,0 +1,113 @@
+"""Ranking policies, each against a list sorted by hand."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+import torch
+
+import bridgeval
+from bridgeval.batch.batch import batches
+from bridgeval.batch.ranking import Ranking, Relevance, relevant_lists
+from bridgeval.tables.rows import rows_of
+from bridgeval.tables.slates import slates_of
+
+# item: score, in the order given; d is masked, b stands twice.
+ROWS = [("b", 0.5), ("a", 0.9), ("d", -math.inf), ("c", 0.5), ("b", 0.7), ("e", 0.9)]
+
+
+def places(parameters: str, rows=ROWS) -> str:
+    """The ranked list, read off by asking for the reciprocal rank of each item."""
+    found = {}
+    for item in "abcde":
+        name = f"MRR({parameters})@10" if parameters else "MRR@10"
+        (metric,) = bridgeval.parse(name)
+        value = bridgeval.evaluate({"u": rows}, {"u": [item]}, metric)[str(metric)]
+        if value:
+            found[round(1 / value)] = item
+    return "".join(found[place] for place in sorted(found))
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+@pytest.mark.parametrize(
+    ("parameters", "ranked"),
+    [
+        ("", "eabc"),
+        ("ties='item_ascending'", "aebc"),
+        ("ties='given'", "aebc"),
+        ("order='given'", "bace"),
+        ("order='given', masked='keep'", "badce"),
+        ("masked='keep'", "eabcd"),
+        # the three best rows are e, a and the better b
+        ("cut=3", "eab"),
+    ],
+)
+def test_policy(parameters, ranked):
+    assert places(parameters) == ranked
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+def test_repeated_items_use_up_places_where_all_count():
+    # e a b c b: the second b is a hit again for precision sums, but precision counts items
+    rows = [row for row in ROWS if row[0] != "d"]
+    values = bridgeval.evaluate(
+        {"u": rows},
+        {"u": ["b"]},
+        ["Precision(duplicates='all')@5", "MAP(duplicates='all')@5", "Recall(duplicates='all')@5"],
+    ).values
+    assert list(values.values()) == pytest.approx([1 / 5, 1 / 3 + 2 / 5, 1])
+
+
+def test_a_cut_comes_before_repeated_items_are_removed():
+    rows = [("a", 0.9), ("a", 0.8), ("b", 0.7)]
+    with pytest.warns(bridgeval.errors.DuplicateRowsWarning):
+        report = bridgeval.evaluate({"u": rows}, {"u": ["b"]}, ["Recall@2", "Recall(cut=2)@2"])
+    assert list(report.values.values()) == [1.0, 0.0]
+
+
+def test_string_ids_are_ordered_by_code_point():
+    rows = [("Z", 1.0), ("a", 1.0), ("ä", 1.0), ("10", 1.0), ("9", 1.0)]
+    report = bridgeval.evaluate({"u": rows}, {"u": ["10"]}, "MRR@5")
+    # descending: ä, a, Z, 9, 10
+    assert report["MRR@5"] == pytest.approx(1 / 5)
+
+
+POLICIES = [
+    Ranking(),
+    Ranking(ties="item_ascending"),
+    Ranking(order="given"),
+    Ranking(masked="keep"),
+    Ranking(cut=2),
+    Ranking(duplicates="all"),
+]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("sorted_before", [True, False])
+@pytest.mark.parametrize("unique", [True, False])
+def test_hits_are_those_of_the_ranked_lists_whatever_was_looked_for_before(seed, sorted_before, unique):
+    random = Random(seed)
+    pool = list(range(12))
+    lists = {}
+    for user in range(9):
+        items = random.sample(pool, random.randint(0, 7)) if unique else random.choices(pool, k=random.randint(0, 7))
+        scores = [random.choice([-math.inf, 0.25, 0.5, 0.75, 1.0]) if seed % 2 else random.random() for _ in items]
+        rows = list(zip(items, scores, strict=True))
+        lists[user] = sorted(rows, key=lambda row: (-row[1], -row[0])) if sorted_before else rows
+    truth = {user: random.sample(pool, random.randint(1, 5)) for user in range(9)}
+    (batch,) = batches(slates_of(rows_of(lists, "recommendations"), rows_of(truth, "relevance")), torch.device("cpu"))
+    relevant = relevant_lists(batch.relevant, Relevance(above=None))
+    for policy in random.sample(POLICIES, len(POLICIES)):
+        for depth in (None, 3, 20):
+            shown = batch.shown.ranked_by(policy, depth).items.tolist()
+            wanted = relevant.items.tolist()
+            expected = [
+                (row, place, wanted[row].index(item))
+                for row, items in enumerate(shown)
+                for place, item in enumerate(items)
+                if item != batch.shown.pad and item in wanted[row]
+            ]
+            found = batch.shown.meetings(policy, relevant, depth)
+            assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
