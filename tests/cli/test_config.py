@@ -41,7 +41,7 @@ def test_every_flag_of_evaluate_is_a_setting() -> None:
 
 
 def test_the_published_schema_is_up_to_date() -> None:
-    assert json.loads(SCHEMA.read_text()) == Request.model_json_schema(), "run `python -m bridgeval.request`"
+    assert json.loads(SCHEMA.read_text()) == Request.model_json_schema(), "run `python -m bridgeval.config`"
 
 
 def test_systems_of_one_name_are_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.plugin import Loader, hookimpl
 from bridgeval.toolkits.frames.loader import FramesLoader
 
 

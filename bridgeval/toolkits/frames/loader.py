@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bridgeval.engine.inputs import offers_of
-from bridgeval.engine.plan import Execution, Plan, States
-from bridgeval.engine.source import DeferredSource, LocalSource, Source, held
-from bridgeval.io.datasets import dataset_at, memory_of
-from bridgeval.io.files import is_path, opened, schema_at
-from bridgeval.tables.rows import is_frame
-from bridgeval.toolkits.frames.streaming import StreamedSource
+from bridgeval.plugin import (
+    DeferredSource,
+    Execution,
+    LocalSource,
+    Plan,
+    Source,
+    States,
+    StreamedSource,
+    dataset_at,
+    held,
+    is_frame,
+    is_path,
+    memory_of,
+    offers_of,
+    opened,
+    schema_at,
+)
 
 
 class FramesLoader:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bridgeval.convention import Convention
-from bridgeval.engine.metric import Metric
-from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.plugin import Convention, Loader, Metric, hookimpl
 from bridgeval.toolkits.librec.bases import ListBasedMetric, RowBasedMetric
 from bridgeval.toolkits.librec.conventions import LIBREC, METRICS
 from bridgeval.toolkits.librec.custom import custom

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from bridgeval.convention import Convention, Entry, entry
-from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import UnknownMetricError
 from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, Gini, HitRate, Precision, Recall, nDCG
+from bridgeval.plugin import Convention, Entry, Metric, entry, literal
 from bridgeval.toolkits.librec.exposure import AlphaCoverage, ListInformation, RatedCoverage, ShowingEntropy
 from bridgeval.toolkits.librec.list_accuracy import (
     ExposureLoss,

@@ -14,14 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bridgeval.engine.blocks import Blocks
-from bridgeval.engine.metric import Metric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import UserTable
-from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, MetricFailedError, PluginFailedError
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.slates import Lists, Slates
+from bridgeval.plugin import Blocks, Ids, Lists, Metric, Needs, Result, Slates, UserTable
 from bridgeval.toolkits.librec.bases import (
     Array,
     Compat,

@@ -9,12 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, Users
-from bridgeval.engine.metric import TotalMetric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Floats, Sums, Tally
-from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.listed_items import item_counts, population
+from bridgeval.plugin import Blocks, Floats, Needs, Result, Sums, Tally, TotalMetric, Users, item_counts, population
 from bridgeval.toolkits.librec.protected import item_state, summed_by_item
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bridgeval.errors import BadValueError, InputError
-from bridgeval.tables.context import Table
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.ids import Ids
+from bridgeval.plugin import Ids, Table, encode
 
 BETWEEN = re.compile(r"[ \t,]+")
 

@@ -13,23 +13,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import bridgeval
-from bridgeval.engine.inputs import Inputs, offers_of
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.errors import MisalignedError
-from bridgeval.tables.context import Context, Table
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows
-from bridgeval.tables.slates import Slates
+from bridgeval.plugin import (
+    Context,
+    Execution,
+    Ids,
+    Inputs,
+    Needs,
+    Plan,
+    Rows,
+    Slates,
+    States,
+    Table,
+    encode,
+    fold,
+    offers_of,
+)
 from bridgeval.toolkits.librec.conventions import protecting
 from bridgeval.toolkits.librec.features import Features, read_features
 from bridgeval.toolkits.librec.study_config import Feature
 from bridgeval.toolkits.librec.study_files import Repeats, Triples, read_ratings, read_result, read_split
 
 if TYPE_CHECKING:
-    from bridgeval.engine.metric import Metric
-    from bridgeval.report import Report
+    from bridgeval.plugin import Metric, Report
 
 PathLike = str | os.PathLike[str]
 

@@ -7,11 +7,21 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, Hits, Matches, Ranked, Relevant, RelevantCount, ShownCount, by_item
-from bridgeval.engine.metric import TopKMetric, UserMetric
-from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.gains import discounts
+from bridgeval.plugin import (
+    Blocks,
+    Hits,
+    Matches,
+    Needs,
+    Ranked,
+    Relevant,
+    RelevantCount,
+    ShownCount,
+    TopKMetric,
+    UserMetric,
+    by_item,
+    discounts,
+)
 from bridgeval.toolkits.librec.protected import item_numbers
 
 SMALLEST_TABLE = 16

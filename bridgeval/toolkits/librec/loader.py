@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bridgeval.engine.source import Sources
 from bridgeval.errors import LoaderError
-from bridgeval.io.files import is_path
+from bridgeval.plugin import Sources, is_path
 from bridgeval.toolkits.librec.fold import Fold, FoldSource
 from bridgeval.toolkits.librec.study import Study, is_study
 from bridgeval.toolkits.librec.study_report import study_report

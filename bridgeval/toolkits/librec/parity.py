@@ -12,13 +12,21 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, Hits, Ranked, ShownCount, Users, by_item
-from bridgeval.engine.metric import TotalMetric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Sums, Tally
-from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.gains import discounts
-from bridgeval.metrics.blocks.hits import HitCount
+from bridgeval.plugin import (
+    Blocks,
+    HitCount,
+    Hits,
+    Needs,
+    Ranked,
+    Result,
+    ShownCount,
+    Sums,
+    Tally,
+    TotalMetric,
+    Users,
+    by_item,
+    discounts,
+)
 from bridgeval.toolkits.librec.protected import ItemFlags, StrictMetric, column_of, has_feature
 
 ITEM_SIDE = Needs(context=frozenset({"item features"}))

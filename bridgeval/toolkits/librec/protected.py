@@ -9,13 +9,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, UserGroups, by_item
-from bridgeval.engine.metric import TopKMetric
-from bridgeval.engine.state import Floats, ItemSums
-from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.tables.context import Table
+from bridgeval.plugin import (
+    Block,
+    Blocks,
+    Floats,
+    ItemSums,
+    Ranked,
+    Ranking,
+    Result,
+    Table,
+    TopKMetric,
+    UserGroups,
+    by_item,
+)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users
-from bridgeval.engine.metric import TopKMetric, UserMetric
-from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError
+from bridgeval.plugin import (
+    Block,
+    Blocks,
+    Needs,
+    Ranked,
+    Ranking,
+    ShownColumn,
+    ShownCount,
+    TopKMetric,
+    UserMetric,
+    Users,
+)
 from bridgeval.toolkits.librec.protected import ItemFlags
 
 

@@ -10,14 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.batch.ranking import Order, Ranking
-from bridgeval.engine.blocks import Blocks, Ranked, ShownColumn
-from bridgeval.engine.metric import Metric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import ItemSums
-from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.tables.ids import Ids
+from bridgeval.plugin import Blocks, Ids, ItemSums, Metric, Needs, Order, Ranked, Ranking, Result, ShownColumn
 from bridgeval.toolkits.librec.protected import item_state, summed_by_item
 
 

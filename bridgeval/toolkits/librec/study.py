@@ -14,7 +14,7 @@ from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.study_config import Config, read_config, xml_at
 
 if TYPE_CHECKING:
-    from bridgeval.engine.metric import Metric
+    from bridgeval.plugin import Metric
     from bridgeval.toolkits.librec.study_report import StudyReport
 
 EXPERIMENT = re.compile(r"exp\d+")

@@ -21,9 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from bridgeval.errors import BadValueError, BridgevalWarning, DuplicateRowsWarning, InputError
-from bridgeval.tables.grouping import order_by
-from bridgeval.tables.ids import Codes, Ids
-from bridgeval.tables.rows import Rows
+from bridgeval.plugin import Codes, Ids, Rows, order_by
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SEPARATORS = {"\t": "a tab", ",": "a comma", ";": "a semicolon", " ": "a blank"}

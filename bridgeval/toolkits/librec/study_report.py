@@ -12,12 +12,8 @@ import numpy as np
 
 import bridgeval
 from bridgeval import spec
-from bridgeval.engine.metric import Metric
-from bridgeval.engine.state import UserTable
-from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, UnknownMetricError
-from bridgeval.report import Report
-from bridgeval.tables.ids import Ids
+from bridgeval.plugin import Ids, Metric, Report, Result, UserTable
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
 from bridgeval.toolkits.librec.conventions import java_metric, logged_name, protecting, script_metric
 from bridgeval.toolkits.librec.custom import custom, script_class
@@ -28,7 +24,7 @@ from bridgeval.toolkits.librec.study_config import LIST_SIZE, Feature
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bridgeval.stats.comparison import Comparison
+    from bridgeval.plugin import Comparison
     from bridgeval.toolkits.librec.study import Study
 
 DEFAULT_RANKING = ("librec:ndcg_binary@{k}", "librec:precision@{k}", "librec:recall@{k}")

@@ -10,12 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.engine.bases import RowMetric
-from bridgeval.engine.blocks import Blocks, Ranked, Relevant, ShownColumn, Users
-from bridgeval.engine.metric import TotalMetric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Sums, Tally
-from bridgeval.engine.summary import Result
+from bridgeval.plugin import (
+    Blocks,
+    Needs,
+    Ranked,
+    Relevant,
+    Result,
+    RowMetric,
+    ShownColumn,
+    Sums,
+    Tally,
+    TotalMetric,
+    Users,
+)
 from bridgeval.toolkits.librec.protected import (
     column_of,
     item_state,

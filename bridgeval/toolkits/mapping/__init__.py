@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bridgeval.engine.source import DeferredSource, source_of
-from bridgeval.hookspecs import Loader, hookimpl
-from bridgeval.tables.rows import is_frame
+from bridgeval.plugin import DeferredSource, Loader, hookimpl, is_frame, source_of
 
 
 class MappingLoader:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bridgeval.convention import Convention, entry
-from bridgeval.hookspecs import hookimpl
 from bridgeval.metrics import MAP, MRR, HitRate, Precision, Recall, nDCG
+from bridgeval.plugin import Convention, entry, hookimpl
 
 RANX = Convention(
     "ranx",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bridgeval.convention import Convention
-from bridgeval.hookspecs import hookimpl
+from bridgeval.plugin import Convention, hookimpl
 from bridgeval.toolkits.replay import experimental
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL, REPLAY

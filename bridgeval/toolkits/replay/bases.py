@@ -16,10 +16,9 @@ import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
-from bridgeval.engine.inputs import Inputs
-from bridgeval.engine.metric import Metric as EngineMetric
-from bridgeval.engine.summary import Over
 from bridgeval.errors import BadParameterError
+from bridgeval.plugin import Inputs, Over
+from bridgeval.plugin import Metric as EngineMetric
 from bridgeval.toolkits.replay import experimental_api as older
 from bridgeval.toolkits.replay.custom import FunctionMetric, is_newer, list_function
 from bridgeval.toolkits.replay.engines import Engine, engine_of, rows

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bridgeval.convention import Convention, Entry, entry
 from bridgeval.metrics import (
     MAP,
     MRR,
@@ -25,6 +24,7 @@ from bridgeval.metrics import (
     Unexpectedness,
     nDCG,
 )
+from bridgeval.plugin import Convention, Entry, entry
 from bridgeval.toolkits.replay.ncis import NCIS_METRICS
 
 _LISTS: dict[str, Any] = {"duplicates": "all", "masked": "keep"}

@@ -12,10 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, Users
-from bridgeval.engine.metric import UserMetric
 from bridgeval.errors import BadParameterError, MetricFailedError
+from bridgeval.plugin import Block, Blocks, Counted, Ranked, Ranking, Relevance, Relevant, UserMetric, Users
 
 # (pred, ground_truth) of one user -> one value for each cutoff.
 ListFunction = Callable[[list[Any], list[Any]], Sequence[float]]

@@ -10,12 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from bridgeval.batch.ranking import Ties
-from bridgeval.engine.summary import Over
 from bridgeval.errors import InputError, MissingColumnError, NoLoaderError
-from bridgeval.io.columns import Role, has
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, as_table, is_frame, numbers_of, rows_of
+from bridgeval.plugin import Ids, Over, Role, Rows, Ties, as_table, has, is_frame, numbers_of, rows_of
 
 
 @dataclass(frozen=True)

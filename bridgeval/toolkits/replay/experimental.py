@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.engine.metric import Metric as EngineMetric
-from bridgeval.engine.state import UserTable
-from bridgeval.engine.summary import Over, Result
-from bridgeval.tables.rows import Rows
+from bridgeval.plugin import Metric as EngineMetric
+from bridgeval.plugin import Over, Result, Rows, UserTable
 from bridgeval.toolkits.replay import experimental_api as older
 from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
@@ -19,7 +17,7 @@ from bridgeval.toolkits.replay.significance import Systems, kept
 from bridgeval.toolkits.replay.system_tables import with_row
 
 if TYPE_CHECKING:
-    from bridgeval.report.report import Report
+    from bridgeval.plugin import Report
 
 __all__ = [
     "MAP",

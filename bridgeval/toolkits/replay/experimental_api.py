@@ -9,18 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from bridgeval.batch.batch import batches
-from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine import summary
-from bridgeval.engine.blocks import Blocks, Counted
-from bridgeval.engine.inputs import Inputs
-from bridgeval.engine.lookup import Lookup
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.summary import Over, Result
 from bridgeval.errors import BadParameterError, MetricFailedError, MissingDependencyError
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, as_table
+from bridgeval.plugin import (
+    Blocks,
+    Counted,
+    Ids,
+    Inputs,
+    Lookup,
+    Needs,
+    Over,
+    Ranking,
+    Relevance,
+    Result,
+    Rows,
+    as_table,
+    batches,
+    encode,
+    summary,
+)
 from bridgeval.toolkits.replay.custom import row_function, user_lists
 from bridgeval.toolkits.replay.engines import SPARK, column_names, engine_of, rows, table_of
 from bridgeval.toolkits.replay.run import results_of

@@ -8,13 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from bridgeval.engine.metric import Metric as EngineMetric
-from bridgeval.engine.summary import Over
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics import discovery as native
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows
+from bridgeval.plugin import Ids, Over, Rows, encode
+from bridgeval.plugin import Metric as EngineMetric
 from bridgeval.toolkits.replay.bases import Metric, cutoffs, inputs_of
 from bridgeval.toolkits.replay.conventions import REPLAY
 from bridgeval.toolkits.replay.engines import Engine, engine_of

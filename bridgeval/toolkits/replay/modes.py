@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bridgeval.engine.summary import Over, Result, half_width
 from bridgeval.errors import BadParameterError
+from bridgeval.plugin import Over, Result, half_width
 
 if TYPE_CHECKING:
     from bridgeval.toolkits.replay.engines import Engine

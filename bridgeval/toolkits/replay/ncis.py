@@ -17,15 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.convention import Entry
-from bridgeval.engine.blocks import Blocks, Users
-from bridgeval.engine.metric import Metric, TopKMetric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.plan import Execution, Plan
-from bridgeval.engine.source import LocalSource
-from bridgeval.engine.summary import Over
 from bridgeval.errors import MetricFailedError
 from bridgeval.metrics import NCISPrecision as NativePrecision
+from bridgeval.plugin import Blocks, Entry, Execution, LocalSource, Metric, Needs, Over, Plan, TopKMetric, Users
 from bridgeval.toolkits.replay import experimental_api as older
 from bridgeval.toolkits.replay.bases import Metric as ReplayMetric
 from bridgeval.toolkits.replay.custom import user_lists

@@ -17,8 +17,7 @@ from bridgeval.toolkits.replay.significance import Systems, collecting, kept
 from bridgeval.toolkits.replay.system_tables import with_row
 
 if TYPE_CHECKING:
-    from bridgeval.engine.inputs import Inputs
-    from bridgeval.report.report import Report
+    from bridgeval.plugin import Inputs, Report
 
 
 class OfflineMetrics:

@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from bridgeval.engine.blocks import Blocks
-from bridgeval.engine.inputs import Inputs
-from bridgeval.engine.metric import Metric
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.plan import Execution, Plan
-from bridgeval.engine.source import LocalSource
-from bridgeval.engine.state import Sums
-from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError
-from bridgeval.tables.encoding import distinct, encode
-from bridgeval.tables.rows import Rows
+from bridgeval.plugin import (
+    Blocks,
+    Execution,
+    Inputs,
+    LocalSource,
+    Metric,
+    Needs,
+    Plan,
+    Result,
+    Rows,
+    Sums,
+    distinct,
+    encode,
+)
 from bridgeval.toolkits.replay.engines import Engine
 from bridgeval.toolkits.replay.modes import CalculationDescriptor
 

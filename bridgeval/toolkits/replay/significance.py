@@ -6,17 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.engine.metric import Metric
-from bridgeval.engine.state import UserTable
-from bridgeval.engine.summary import Result
 from bridgeval.errors import InputError, UnknownMetricError
-from bridgeval.report.report import Population, Report
+from bridgeval.plugin import Metric, Population, Report, Result, UserTable
 from bridgeval.toolkits.replay.system_tables import compared
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bridgeval.stats.comparison import Comparison
+    from bridgeval.plugin import Comparison
 
 
 def collecting(metrics: Iterable[Metric]) -> list[Metric]:

@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from bridgeval.engine.inputs import Inputs
 from bridgeval.errors import BadParameterError, MisalignedError, NeedError
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows
+from bridgeval.plugin import Ids, Inputs, Rows
 from bridgeval.toolkits.replay.bases import cutoffs
 from bridgeval.toolkits.replay.conventions import REPLAY
 from bridgeval.toolkits.replay.run import results_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bridgeval.convention import Convention
-from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.plugin import Convention, Loader, hookimpl
 from bridgeval.toolkits.warprec.bases import (
     BaseMetric,
     MetricBlock,

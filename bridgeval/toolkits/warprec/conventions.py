@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from bridgeval import metrics as native
-from bridgeval.convention import Convention, Entry, entry
+from bridgeval.plugin import Convention, Entry, entry
 
 
 def own(metric: Any, **parameters: Any) -> Entry:

@@ -12,12 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bridgeval.batch.tensors import tensor_of
-from bridgeval.engine.blocks import Blocks
-from bridgeval.engine.metric import Metric, UserMetric, check_cutoff, literal
-from bridgeval.engine.needs import Needs
-from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
+from bridgeval.plugin import Blocks, Metric, Needs, Result, UserMetric, check_cutoff, literal, tensor_of
 from bridgeval.toolkits.warprec.bases import (
     BaseMetric,
     RatingMetric,

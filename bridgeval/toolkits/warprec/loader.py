@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.batch.scores import ScoredInputs, Scores
-from bridgeval.engine.inputs import Inputs
-from bridgeval.engine.source import LocalSource
-from bridgeval.io.files import is_path, opened
+from bridgeval.plugin import Inputs, LocalSource, ScoredInputs, Scores, is_path, opened
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 

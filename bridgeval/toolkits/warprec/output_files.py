@@ -17,12 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from bridgeval.engine.state import UserTable
 from bridgeval.errors import InputError
-from bridgeval.io.columns import columns_for
-from bridgeval.io.files import PARQUET_MAGIC, files_at
-from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows
+from bridgeval.plugin import PARQUET_MAGIC, Ids, Rows, UserTable, columns_for, files_at
 
 TIME = r"\d{2}\.\d{2}\.\d{4}_\d{2}-\d{2}-\d{2}"
 RECOMMENDATIONS = re.compile(rf"(?P<model>.+)_(?P<time>{TIME})")

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.errors import BadParameterError
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.ids import Ids
+from bridgeval.plugin import Ids, encode
 from bridgeval.toolkits.warprec.bases import Reduction
 
 Axis = Literal["users", "items"] | None

@@ -14,10 +14,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Hits, Ranked, Relevant, ShownColumn, ShownGains
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.ids import Ids
+from bridgeval.plugin import (
+    Block,
+    Blocks,
+    Hits,
+    Ids,
+    Ranked,
+    Ranking,
+    Relevance,
+    Relevant,
+    ShownColumn,
+    ShownGains,
+    encode,
+)
 from bridgeval.toolkits.warprec.bases import BaseMetric, MetricBlock
 
 CELLS = 1 << 23

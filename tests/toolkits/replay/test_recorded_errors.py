@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bridgeval.toolkits import replay
-from bridgeval.toolkits.replay import tables
+from bridgeval.toolkits.replay import system_tables as tables
 from bridgeval.toolkits.replay.engines import SPARK
 from tests.golden.compare import DATA
 from tests.golden.test_golden import SKIPPED
