@@ -2,49 +2,68 @@
 
 >>> import bridgeval
 >>> report = bridgeval.evaluate({"ann": ["tea", "rum"]}, {"ann": ["rum"]}, metrics=["Recall@1,2", "MRR@2"])
->>> report.values
+>>> dict(report)
 {'Recall@1': 0.0, 'Recall@2': 1.0, 'MRR@2': 0.5}
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+# Public names are imported when they are first used, so that `import bridgeval` does not import torch and Arrow.
+# Type checkers read only import statements and Python only the table below, so each name is written in both;
+# a test compares them. `x as x` marks a public name for type checkers.
 if TYPE_CHECKING:
-    from bridgeval import errors, metrics, testing
-    from bridgeval.batch.candidates import Candidates, sample_candidates
-    from bridgeval.batch.scores import Scores
-    from bridgeval.convention import Convention, entry
-    from bridgeval.engine.bases import ListMetric, RowMetric, Slate
-    from bridgeval.engine.blocks import Block, Blocks
-    from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
-    from bridgeval.engine.summary import Result
-    from bridgeval.evaluation import evaluate
-    from bridgeval.explanation import explain
-    from bridgeval.hookspecs import hookimpl
-    from bridgeval.inspection import Inspection, inspect
-    from bridgeval.metrics.blocks.policy_weights import NcisMetric
-    from bridgeval.report import Report, Reports
-    from bridgeval.slices import sliced
-    from bridgeval.spec import parse
-    from bridgeval.systems import compare
-    from bridgeval.systems_gate import check
+    from bridgeval import errors as errors
+    from bridgeval import metrics as metrics
+    from bridgeval import plugin as plugin
+    from bridgeval import testing as testing
+    from bridgeval.batch.candidates import Candidates as Candidates
+    from bridgeval.batch.candidates import sample_candidates as sample_candidates
+    from bridgeval.batch.ranking import Ranking as Ranking
+    from bridgeval.batch.ranking import Relevance as Relevance
+    from bridgeval.batch.scores import Scores as Scores
+    from bridgeval.convention import Convention as Convention
+    from bridgeval.convention import entry as entry
+    from bridgeval.engine.bases import ListMetric as ListMetric
+    from bridgeval.engine.bases import RowMetric as RowMetric
+    from bridgeval.engine.bases import Slate as Slate
+    from bridgeval.engine.blocks import Block as Block
+    from bridgeval.engine.blocks import Blocks as Blocks
+    from bridgeval.engine.metric import Metric as Metric
+    from bridgeval.engine.metric import TopKMetric as TopKMetric
+    from bridgeval.engine.metric import UserMetric as UserMetric
+    from bridgeval.engine.summary import Result as Result
+    from bridgeval.evaluation import evaluate as evaluate
+    from bridgeval.explanation import explain as explain
+    from bridgeval.hookspecs import hookimpl as hookimpl
+    from bridgeval.inspection import Inspection as Inspection
+    from bridgeval.inspection import inspect as inspect
+    from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
+    from bridgeval.report import Report as Report
+    from bridgeval.report import Reports as Reports
+    from bridgeval.slices import sliced as sliced
+    from bridgeval.spec import parse as parse
+    from bridgeval.stats.comparison import Comparison as Comparison
+    from bridgeval.systems import compare as compare
+    from bridgeval.systems_gate import check as check
 
 __version__ = "0.1.0"
 
-# The public names, and where each lives. They are imported when first used, so that `import bridgeval` is quick.
+_MODULES = ("errors", "metrics", "plugin", "testing")
 _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
     "Candidates": "bridgeval.batch.candidates",
+    "Comparison": "bridgeval.stats.comparison",
     "Convention": "bridgeval.convention",
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "NcisMetric": "bridgeval.metrics.blocks.policy_weights",
+    "Ranking": "bridgeval.batch.ranking",
+    "Relevance": "bridgeval.batch.ranking",
     "Report": "bridgeval.report",
     "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
@@ -56,72 +75,26 @@ _HOMES = {
     "check": "bridgeval.systems_gate",
     "compare": "bridgeval.systems",
     "entry": "bridgeval.convention",
-    "errors": "",
     "evaluate": "bridgeval.evaluation",
     "explain": "bridgeval.explanation",
     "hookimpl": "bridgeval.hookspecs",
     "inspect": "bridgeval.inspection",
-    "metrics": "",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.batch.candidates",
     "sliced": "bridgeval.slices",
-    "testing": "",
 }
 
-__all__ = [
-    "Block",
-    "Blocks",
-    "Candidates",
-    "Convention",
-    "Inspection",
-    "ListMetric",
-    "Metric",
-    "NcisMetric",
-    "Report",
-    "Reports",
-    "Result",
-    "RowMetric",
-    "Scores",
-    "Slate",
-    "TopKMetric",
-    "UserMetric",
-    "check",
-    "compare",
-    "entry",
-    "errors",
-    "evaluate",
-    "explain",
-    "hookimpl",
-    "inspect",
-    "metrics",
-    "parse",
-    "sample_candidates",
-    "sliced",
-    "testing",
-]
+__all__ = [*_MODULES, *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"bridgeval.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'bridgeval' has no attribute {name!r}")
-    home = _HOMES[name]
-    if not home:
-        return importlib.import_module(f"bridgeval.{name}")
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return value
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Face(ModuleType):
-    """Keeps `bridgeval.evaluate` the function: importing the module of that name would put itself in its place."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        hides = isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__
-        super().__setattr__(name, getattr(value, name) if hides else value)
-
-
-sys.modules[__name__].__class__ = _Face

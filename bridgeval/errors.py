@@ -10,7 +10,7 @@
     |  `- BadParameterError         the metric exists, the parameter or its value does not
     |- NeedError(ValueError)        a metric needs what was not given; says which argument gives it
     |- LoaderError(TypeError)       the objects cannot be read
-    |  |- NoLoaderError             no loader recognises them
+    |  |- NoLoaderError             no loader recognizes them
     |  |- AmbiguousLoaderError      several do
     |  `- MissingDependencyError    a package has to be installed first
     |- ConfigError(ValueError)      a config file, or what it asks for, is wrong
@@ -89,11 +89,11 @@ class LoaderError(BridgevalError, TypeError):
 
 
 class NoLoaderError(LoaderError):
-    """No loader recognises the objects."""
+    """No loader recognizes the objects."""
 
 
 class AmbiguousLoaderError(LoaderError):
-    """Several loaders recognise the objects."""
+    """Several loaders recognize the objects."""
 
 
 class MissingDependencyError(LoaderError):

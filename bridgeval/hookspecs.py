@@ -21,7 +21,7 @@ class Loader(Protocol):
 
     name: str
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         """Whether it can load these two. Cheap; imports nothing."""
         ...
 

@@ -82,7 +82,7 @@ class Plugins:
         return self._collected("bridgeval_conventions", lambda table: table.toolkit, "convention")
 
     def loader_for(self, recommendations: Any, relevance: Any, choice: str | Loader | None = None) -> Loader:
-        """The one loader that recognises the objects, or the one chosen, by name or as it is."""
+        """The one loader that recognizes the objects, or the one chosen, by name or as it is."""
         if choice is not None and not isinstance(choice, str):
             return choice
         if choice is not None:
@@ -93,18 +93,18 @@ class Plugins:
                     "see `bridgeval plugins`",
                 )
             return self.loaders[choice]
-        fitting = [x for x in self.loaders.values() if x.recognises(recommendations, relevance)]
+        fitting = [x for x in self.loaders.values() if x.recognizes(recommendations, relevance)]
         kinds = f"{type(recommendations).__name__} and {type(relevance).__name__}"
         if not fitting:
             raise NoLoaderError(
-                "no loader recognises these recommendations and relevance",
+                "no loader recognizes these recommendations and relevance",
                 kinds,
                 f"{_way_out(recommendations, relevance)}; loaders: {', '.join(self.loaders)}",
             )
         if len(fitting) > 1:
             names = [loader.name for loader in fitting]
             raise AmbiguousLoaderError(
-                f"several loaders recognise these objects: {', '.join(names)}",
+                f"several loaders recognize these objects: {', '.join(names)}",
                 kinds,
                 f"decide with loader={names[0]!r}",
             )

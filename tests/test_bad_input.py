@@ -272,7 +272,7 @@ def test_two_loaders_that_fit_are_an_error_that_names_both():
     class Greedy:
         name = "greedy"
 
-        def recognises(self, recommendations, relevance, /):
+        def recognizes(self, recommendations, relevance, /):
             return True
 
     plugins = load_plugins()

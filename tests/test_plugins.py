@@ -40,7 +40,7 @@ import bridgeval
 class Own:
     name = {name!r}
 
-    def recognises(self, recommendations, relevance, /):
+    def recognizes(self, recommendations, relevance, /):
         return isinstance(recommendations, dict)
 
     def load(self, recommendations, relevance, /, **extras):
@@ -228,6 +228,6 @@ def test_the_tutorial_shows_the_package_as_it_is(file):
 
 def test_the_loader_in_the_document_is_the_protocol():
     text = DOCUMENT.read_text(encoding="utf-8")
-    for method in ("recognises", "load"):
+    for method in ("recognizes", "load"):
         signature = str(inspect.signature(getattr(hookspecs.Loader, method))).replace("'", "")
         assert f"def {method}{signature}: ..." in text

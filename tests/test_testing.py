@@ -160,7 +160,7 @@ class Forgetful(MappingLoader):
 class Greedy(MappingLoader):
     name = "greedy"
 
-    def recognises(self, recommendations, relevance, /):
+    def recognizes(self, recommendations, relevance, /):
         return True
 
 
@@ -168,7 +168,7 @@ class Greedy(MappingLoader):
     ("loader", "law"),
     [
         (Forgetful(), "it gives what the data give"),
-        (Greedy(), "it recognises its own and nothing else"),
+        (Greedy(), "it recognizes its own and nothing else"),
     ],
 )
 def test_a_law_that_a_loader_breaks_is_named(loader, law):

@@ -27,7 +27,7 @@ class SparkLoader:
 
     name = "spark"
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         return is_spark_frame(recommendations) or is_spark_frame(relevance)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:

@@ -32,8 +32,8 @@ def check_loader(
 ) -> None:
     """Tries the laws on a loader.
 
-    - It has a name, recognises what it is given and does not recognise things of any other kind.
-    - Recognising imports nothing.
+    - It has a name, recognizes what it is given and does not recognize things of any other kind.
+    - Recognizing imports nothing.
     - Its source offers what `extras` give, before anything is read.
     - What it loads gives the same results to 1e-12 as the world itself, user ids included, in one batch and in batches
       of one; and again when it is run again.
@@ -49,13 +49,13 @@ def check_loader(
     who = f"loader {getattr(loader, 'name', '')!r}"
     with law_of(who, "it has a name"):
         require(isinstance(loader.name, str) and bool(loader.name), f"name is {loader.name!r}")
-    with law_of(who, "it recognises its own and nothing else"):
-        require(loader.recognises(recommendations, relevance) is True, "its own is not recognised")
+    with law_of(who, "it recognizes its own and nothing else"):
+        require(loader.recognizes(recommendations, relevance) is True, "its own is not recognized")
         for other in (None, object(), 7):
-            require(loader.recognises(other, other) is False, f"{other!r} is recognised")
-    with law_of(who, "recognising imports nothing"):
+            require(loader.recognizes(other, other) is False, f"{other!r} is recognized")
+    with law_of(who, "recognizing imports nothing"):
         before = set(sys.modules)
-        loader.recognises(recommendations, relevance)
+        loader.recognizes(recommendations, relevance)
         require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
     with law_of(who, "its source offers what it was given"):
         source = loader.load(recommendations, relevance, **extras)

@@ -124,7 +124,7 @@ class _Unread:
     label = ""
     offers: frozenset[str] = frozenset()
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         return True
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> _Unread:

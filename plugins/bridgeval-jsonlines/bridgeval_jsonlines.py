@@ -41,7 +41,7 @@ class JsonLinesLoader:
 
     name = "jsonlines"
 
-    def recognises(self, recommendations, relevance, /):
+    def recognizes(self, recommendations, relevance, /):
         return isinstance(recommendations, JsonLines) and isinstance(relevance, JsonLines)
 
     def load(self, recommendations, relevance, /, **extras):

@@ -31,7 +31,7 @@ class FramesLoader:
 
     name = "frames"
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         readable = is_frame(recommendations) or is_path(recommendations)
         return readable and (is_frame(relevance) or is_path(relevance) or isinstance(relevance, Mapping))
 

@@ -17,7 +17,7 @@ class LibrecLoader:
 
     name = "librec"
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         if relevance is not None:
             return False
         return isinstance(recommendations, Fold | Study) or (is_path(recommendations) and is_study(recommendations))

@@ -13,7 +13,7 @@ class MappingLoader:
 
     name = "mapping"
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         return isinstance(recommendations, Mapping) and (isinstance(relevance, Mapping) or is_frame(relevance))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource:

@@ -13,7 +13,7 @@ class ScoresLoader:
 
     name = "scores"
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         return isinstance(recommendations, Scores)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
@@ -29,7 +29,7 @@ class WrittenLoader:
 
     name = "warprec"
 
-    def recognises(self, recommendations: Any, relevance: Any, /) -> bool:
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
         return isinstance(recommendations, Recommendations)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:

@@ -153,7 +153,7 @@ def test_history_and_baseline_of_two_files_may_be_paths(tmp_path):
     assert list(report.values.values()) == pytest.approx([gini, 0.5])
 
 
-def test_a_folder_that_is_no_study_is_not_recognised(tmp_path):
+def test_a_folder_that_is_no_study_is_not_recognized(tmp_path):
     with pytest.raises(NoLoaderError):
         bridgeval.evaluate(tmp_path, metrics="librec:precision@5")
 
