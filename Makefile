@@ -2,25 +2,32 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests tests-here tests-spark parity bench format clean
+.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity bench format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
 install: $(STAMP)  ## make .venv with the package, its test tools and the example plugins
 
-$(STAMP): pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
+# What a user has: no Spark, no test tools. torch is pinned first, so that its CPU build is taken.
+$(RUNTIME): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" hatchling editables
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(patsubst %/pyproject.toml,-e ./%,$(wildcard plugins/*/pyproject.toml))
+	$(PIP) torch==2.13.0
+	$(PIP) -e .
 	@touch $@
 
-demo: $(STAMP)  ## evaluate two recommenders on the bundled sample
+$(STAMP): $(RUNTIME) $(wildcard plugins/*/pyproject.toml)
+	$(PIP) -e ".[dev]" hatchling editables
+	$(PIP) --no-deps --no-build-isolation $(patsubst %/pyproject.toml,-e ./%,$(wildcard plugins/*/pyproject.toml))
+	@touch $@
+
+demo: $(RUNTIME)  ## evaluate two recommenders on the bundled sample
 	@$(BIN)/bridgeval demo
 
 test: lint types tests  ## lint, types and tests: what CI runs
@@ -32,12 +39,16 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# Spark mostly waits for its own processes, so the two run side by side; each prints when it is done.
+# Spark mostly waits for its own processes, so its tests run in parallel with the others; each target prints when done.
 tests: $(STAMP)
-	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-here tests-spark
+	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-spark tests-portable
 
 tests-here: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity"
+
+# The portable kernels are what a GPU runs: laws, metrics and goldens must hold with them too.
+tests-portable: $(STAMP) tests-here
+	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity" tests/laws tests/metrics tests/golden tests/batch
 
 tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"

@@ -21,8 +21,6 @@ HERE = Path(__file__).parent
 DATA = HERE / "data"
 OURS = "bridgeval"
 Row = dict[str, Any]
-# An evaluation that takes more seconds is measured once.
-SLOW = 20.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,8 @@ class Library:
         convention: whose definitions ours must have for the numbers to be equal; "" for the native ones.
         differing: metrics that no convention of ours defines as this library does.
         tolerance: how far apart equal numbers may be; larger for float32.
-        patient: takes minutes for 100,000 users, and is measured on sorted int64 rows alone.
+        largest: the most users it is measured on; slow libraries take minutes for more.
+        plain_only: measured on sorted int64 rows alone.
     """
 
     name: str
@@ -72,7 +71,8 @@ class Library:
     convention: str = ""
     differing: tuple[str, ...] = ()
     tolerance: float = 1e-9
-    patient: bool = False
+    largest: int = 100_000
+    plain_only: bool = False
 
     @property
     def python(self) -> Path | None:
@@ -80,18 +80,18 @@ class Library:
 
 
 PEERS = (
+    Library("RecTools", "rectools", convention="rectools", largest=1_000_000),
     Library("RePlay polars", "replay", "polars", convention="replay"),
-    Library("RecTools", "rectools", convention="rectools"),
     Library("pytrec_eval", "pytrec_eval", convention="trec_eval"),
-    Library("ir_measures", "ir_measures", convention="trec_eval"),
-    Library("torchmetrics", "torchmetrics", differing=("MAP",), tolerance=1e-5, patient=True),
-    Library("RePlay Spark", "replay", "spark", convention="replay", patient=True),
-    Library("RePlay pandas", "replay", "pandas", convention="replay"),
-    Library("ranx", "ranx", convention="ranx"),
+    Library("ranx", "ranx", convention="ranx", plain_only=True),
+    Library("ir_measures", "ir_measures", convention="trec_eval", plain_only=True),
+    Library("RePlay pandas", "replay", "pandas", convention="replay", plain_only=True),
+    Library("torchmetrics", "torchmetrics", differing=("MAP",), tolerance=1e-5, largest=10_000, plain_only=True),
+    Library("RePlay Spark", "replay", "spark", convention="replay", largest=10_000, plain_only=True),
 )
 
 
-def measured(library: Library, world: World, repeat: int, limit: float) -> Row:
+def measure(library: Library, world: World, repeat: int, limit: float) -> Row:
     """One row of results. `limit` is seconds for one evaluation."""
     row = {"library": library.name, "world": str(world), "users": world.users, "frame": library.frame}
     return row | answer(library, world.files()[0].parent, repeat, limit)
@@ -127,6 +127,16 @@ def answer(library: Library, folder: Path, repeat: int = 3, limit: float = 300.0
         "values": found["values"],
         "definition": found["definition"],
     }
+
+
+def measure_script(library: Library) -> Row:
+    """The row of a script of ours that measures itself beside a floor, and prints both as JSON."""
+    row = {"library": library.name, "world": "beside its floor", "users": 0}
+    command = [sys.executable, str(HERE / f"{library.script}.py"), *library.options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return row | {"failure": done.stderr.strip().splitlines()[-1][:200]}
+    return row | json.loads(done.stdout.splitlines()[-1])
 
 
 @contextlib.contextmanager

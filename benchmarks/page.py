@@ -8,21 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from goals import goals
-from measuring import OURS, PEERS, SLOW, Row
+from measuring import OURS, PEERS, Row
 
 HEAD = ("case", "library", "wall s", "CPU s", "peak MB", "ratio", "same numbers")
 WIDTHS = (52, 24, 16, 9, 9, 8, 0)
 INTRODUCTION = """\
 # Benchmarks
 
-Made by `make bench`; every number below is from one run of it. The same data, six metrics at four cutoffs, each library
-in a process and an environment of its own, from a frame in memory to the numbers, after one warm-up. Wall and CPU
-seconds are medians of {runs}, or of one where an evaluation takes over {slow:g} s. CPU includes threads and child
-processes; the peak includes the interpreter, the libraries and the frames. "Same numbers" says how many of a library's
-values equal those that bridgeval gives under that library's definitions. A peer has five minutes for one evaluation;
-for 1,000,000 users peers are measured on sorted int64 rows alone, and so are, for any number, {patient}.
-What takes bridgeval a fraction of a second, and is compared below, is measured in nine processes in turn, files in
-three, of which the middle one counts: a machine changes from minute to minute.
+Made by `make bench`; every number below is from one run of it. All libraries get the same data and compute six metrics
+at four cutoffs, each in a process and an environment of its own, from a frame in memory to the numbers, after one
+warm-up. Wall and CPU seconds are medians of {runs}, or of a single run for slow libraries. CPU includes threads and
+child processes; the peak includes the interpreter, the libraries and the frames. "Same numbers" counts the values of a
+library that equal those of bridgeval under that library's definitions. Slow libraries are measured on fewer users, or
+on sorted int64 rows only. Our own cases are measured in several processes, in turn with one another, and the median
+process counts, because a shared machine changes from minute to minute.
 """
 
 
@@ -45,6 +44,8 @@ def cells(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
         other for other in rows if is_ours(other) and (other["case"], other["world"]) == (row["case"], row["world"])
     ]
     ratio = f"{row['wall'] / ours[0]['wall']:.1f}x" if ours else ""
+    if "floor" in row:
+        return case, row["library"], f"{row['wall']:.3f}", "", "", "", f"floor {row['floor']:.3f} s"
     seconds = [f"{row[name]:.3f}" if row[name] < 10 else f"{row[name]:.1f}" for name in ("wall", "cpu")]
     if row["runs"] == 1:
         seconds[0] += " (one run)"
@@ -77,12 +78,9 @@ def page(results: dict[str, Any], picture_path: Path, document: Path) -> str:
     worlds = dict.fromkeys(row["world"] for row in frames)
     repeated = max((row.get("runs", 0) for row in frames), default=0)
     parts = [
-        INTRODUCTION.format(
-            runs=repeated, slow=SLOW, patient=" and ".join(peer.name for peer in PEERS if peer.patient)
-        ),
+        INTRODUCTION.format(runs=repeated),
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
         f"Python {machine['python']}; {versions}. {machine['date']}.",
-        *([f"Sizes and budgets of memory were multiplied by {results['scale']}."] if results["scale"] != 1 else []),
         "## Goals",
         markdown(
             ("case", "goal", "found", ""), [(goal.case, goal.asked, goal.found, goal.mark) for goal in goals(rows)]

@@ -5,7 +5,7 @@
 
 prints seconds (the median of `repeat` runs in a warm session, local[2]), how many numbers are equal under the other's
 definitions, and which goals are met; with --growth the seconds, and the memory of a Python worker, for 1, 2, 4 and 8
-million recommended rows.
+million recommended rows; with --json only our seconds (`wall`) and those of the floor, for `make bench`.
 
 The floor is what any evaluation by user pays on Spark: both frames united, shuffled by user, sorted within partitions,
 handed to Python as Arrow batches, and only counted there.
@@ -14,7 +14,9 @@ handed to Python as Arrow batches, and only counted there.
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import statistics
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -135,9 +137,22 @@ def compare(folder: Path, without: list[str], repeat: int) -> Iterator[Goal]:
     yield Goal("beside the floor", "at most 1.5x", f"{ours / least:.2f}x", ours / least <= 1.5)
 
 
+def beside_floor(folder: Path, repeat: int) -> dict[str, float]:
+    """Our seconds and those of the floor, measured in turn."""
+    spark = session()
+    frames = [cached(spark, folder / name) for name in FILES]
+    turns = [
+        (seconds(partial(bridgeval.evaluate, *frames, METRICS), 1), seconds(partial(floor, *frames), 1))
+        for _ in range(repeat + 1)
+    ][1:]
+    spark.stop()
+    wall, least = (statistics.median(times) for times in zip(*turns, strict=True))
+    return {"wall": wall, "floor": least, "runs": repeat}
+
+
 def by_name(report: bridgeval.Report) -> Values:
     """Its values under their names without the convention."""
-    return {name.rpartition(":")[2]: value for name, value in report.values.items()}
+    return {name.rpartition(":")[2]: value for name, value in dict(report).items()}
 
 
 def agreement(peer: str, found: Values, expected: Values) -> Goal:
@@ -178,7 +193,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--millions", nargs="+", type=float, default=[1, 2, 4, 8], help="rows for --growth")
+    parser.add_argument("--json", action="store_true", help="our seconds and the floor's, as JSON")
     arguments = parser.parse_args()
+    if arguments.json:
+        print(json.dumps(beside_floor(data(arguments.folder, arguments.users, "int", "sorted"), arguments.repeat)))
+        return
     if arguments.growth:
         goals = growth(arguments.folder, arguments.millions, arguments.repeat)
     else:

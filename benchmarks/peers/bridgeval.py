@@ -72,7 +72,7 @@ def every_value(recommendations: Frame, truth: Frame, question: Question) -> Val
     if id(truth) not in CONTEXTS:
         CONTEXTS[id(truth)] = context_of(truth)
     report = bridgeval.evaluate(recommendations, truth, answerable(question.ks), **CONTEXTS[id(truth)])
-    return {name: value for name, value in report.values.items() if value is not None}
+    return {name: value for name, value in report.items() if value is not None}
 
 
 def context_of(truth: pd.DataFrame) -> dict[str, Any]:
