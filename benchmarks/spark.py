@@ -152,7 +152,7 @@ def beside_floor(folder: Path, repeat: int) -> dict[str, float]:
 
 def by_name(report: bridgeval.Report) -> Values:
     """Its values under their names without the convention."""
-    return {name.rpartition(":")[2]: value for name, value in dict(report).items()}
+    return {name.rpartition(":")[2]: value for name, value in report.items()}
 
 
 def agreement(peer: str, found: Values, expected: Values) -> Goal:

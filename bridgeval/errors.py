@@ -6,7 +6,7 @@
     |  |- BadValueError             a cell holds what cannot be used: NaN, infinite, null, of the wrong type
     |  |- MisalignedError           the two sides do not fit: integer ids against strings, scores against ids
     |- SpecError(ValueError)        the metric asked for cannot be made
-    |  |- UnknownMetricError        no metric has this name; carries the nearest names
+    |  |- UnknownMetricError(KeyError)  no metric has this name; carries the nearest names
     |  `- BadParameterError         the metric exists, the parameter or its value does not
     |- NeedError(ValueError)        a metric needs what was not given; says which argument gives it
     |- LoaderError(TypeError)       the objects cannot be read
@@ -72,8 +72,8 @@ class SpecError(BridgevalError, ValueError):
     """The metric asked for cannot be made."""
 
 
-class UnknownMetricError(SpecError):
-    """No metric has this name."""
+class UnknownMetricError(SpecError, KeyError):
+    """No metric has this name. A KeyError too, so that a report is an ordinary mapping (`in`, `get`)."""
 
 
 class BadParameterError(SpecError):

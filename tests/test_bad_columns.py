@@ -44,7 +44,7 @@ def test_a_chosen_column_that_no_table_has_is_refused_though_another_would_do(pa
 
 
 def test_a_chosen_column_of_one_table_alone_is_fine():
-    assert evaluate(RECS.rename(columns={"user_id": "buyer"}), columns={"user": "buyer"}).values == evaluate().values
+    assert dict(evaluate(RECS.rename(columns={"user_id": "buyer"}), columns={"user": "buyer"})) == dict(evaluate())
 
 
 @pytest.mark.parametrize("columns", [["user_id"], "user_id"])

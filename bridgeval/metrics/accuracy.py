@@ -88,7 +88,7 @@ class HitRate(TopKMetric):
         count: "any", 0 or 1; "hits", how many.
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "HitRate@1,2").values
+    >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "HitRate@1,2"))
     {'HitRate@1': 0.0, 'HitRate@2': 1.0}
     """
 

@@ -193,7 +193,7 @@ class LAUC(TopKMetric):
         tied, negatives: as in AUC.
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "LAUC@1,2", catalogue=["a", "b", "c"]).values
+    >>> dict(bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "LAUC@1,2", catalogue=["a", "b", "c"]))
     {'LAUC@1': 0.0, 'LAUC@2': 0.5}
     """
 

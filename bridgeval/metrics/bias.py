@@ -41,7 +41,7 @@ class ACLT(TopKMetric):
 
     >>> import bridgeval
     >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
-    >>> bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "ACLT(pop_ratio=0.5)@2", history=history).values
+    >>> dict(bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "ACLT(pop_ratio=0.5)@2", history=history))
     {'ACLT(pop_ratio=0.5)@2': 1.0}
     """
 
@@ -78,7 +78,7 @@ class APLT(ACLT):
 
     >>> import bridgeval
     >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
-    >>> bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "APLT(pop_ratio=0.5)@4", history=history).values
+    >>> dict(bridgeval.evaluate({4: ["a", "b"]}, {4: ["b"]}, "APLT(pop_ratio=0.5)@4", history=history))
     {'APLT(pop_ratio=0.5)@4': 0.5}
     """
 

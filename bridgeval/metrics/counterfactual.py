@@ -35,7 +35,7 @@ class NCISPrecision(NcisMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["a"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, "NCISPrecision@2", prev_scores=before).values  # 4 / (4 + 1)
+    >>> dict(bridgeval.evaluate(lists, truth, "NCISPrecision@2", prev_scores=before))  # 4 / (4 + 1)
     {'NCISPrecision@2': 0.8}
     """
 
@@ -51,7 +51,7 @@ class NCISRecall(NcisMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["a", "c"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, "NCISRecall@2", prev_scores=before).values  # 4 * 2/2 / (4 + 1)
+    >>> dict(bridgeval.evaluate(lists, truth, "NCISRecall@2", prev_scores=before))  # 4 * 2/2 / (4 + 1)
     {'NCISRecall@2': 0.8}
     """
 
@@ -69,7 +69,7 @@ class NCISHitRate(NcisMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["b"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, "NCISHitRate@2", prev_scores=before).values  # 1 * 2 / (4 + 1)
+    >>> dict(bridgeval.evaluate(lists, truth, "NCISHitRate@2", prev_scores=before))  # 1 * 2 / (4 + 1)
     {'NCISHitRate@2': 0.4}
     """
 
@@ -85,7 +85,7 @@ class NCISMRR(NcisMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["b"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, "NCISMRR@2", prev_scores=before).values  # 1 * 2/2 / (4 + 1)
+    >>> dict(bridgeval.evaluate(lists, truth, "NCISMRR@2", prev_scores=before))  # 1 * 2/2 / (4 + 1)
     {'NCISMRR@2': 0.2}
     """
 
@@ -102,7 +102,7 @@ class NCISMAP(NcisMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["b"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, "NCISMAP@2", prev_scores=before).values  # 1 * 2 * 1/2 / (4 + 1)
+    >>> dict(bridgeval.evaluate(lists, truth, "NCISMAP@2", prev_scores=before))  # 1 * 2 * 1/2 / (4 + 1)
     {'NCISMAP@2': 0.2}
     """
 
@@ -124,7 +124,7 @@ class NCISnDCG(NcisMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["a"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, "NCISnDCG@2", prev_scores=before).values  # 4 * 2 / (4 + 1)
+    >>> dict(bridgeval.evaluate(lists, truth, "NCISnDCG@2", prev_scores=before))  # 4 * 2 / (4 + 1)
     {'NCISnDCG@2': 1.6}
     """
 
@@ -159,7 +159,7 @@ class SNIPS(WeightedMetric):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["a"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, ["SNIPS@2", "SNIPS(cap=1.0)@2"], prev_scores=before).values
+    >>> dict(bridgeval.evaluate(lists, truth, ["SNIPS@2", "SNIPS(cap=1.0)@2"], prev_scores=before))
     {'SNIPS@2': 0.8, 'SNIPS(cap=1.0)@2': 0.5}
     """
 
@@ -192,7 +192,7 @@ class IPS(SNIPS):
 
     >>> import bridgeval
     >>> lists, truth, before = {1: {"a": 0.8, "b": 0.3}}, {1: ["a"]}, {1: {"a": 0.2, "b": 0.3}}
-    >>> bridgeval.evaluate(lists, truth, ["IPS@2", "IPS(cap=3.0)@2"], prev_scores=before).values
+    >>> dict(bridgeval.evaluate(lists, truth, ["IPS@2", "IPS(cap=3.0)@2"], prev_scores=before))
     {'IPS@2': 2.0, 'IPS(cap=3.0)@2': 1.5}
     """
 

@@ -29,7 +29,7 @@ class ItemCoverage(TotalMetric):
         among: all items "shown"; or without those that the "catalogue" lacks.
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a", "c"]}, {1: ["a"]}, "ItemCoverage@1,2").values
+    >>> dict(bridgeval.evaluate({1: ["a", "b"], 2: ["a", "c"]}, {1: ["a"]}, "ItemCoverage@1,2"))
     {'ItemCoverage@1': 1.0, 'ItemCoverage@2': 3.0}
     """
 
@@ -78,7 +78,7 @@ class UserCoverageAtN(TotalMetric):
             ("positive"), whether they are in the list or not; that makes it 0 for a model with negative scores.
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a"]}, {1: ["a"]}, "UserCoverageAtN@1,2").values
+    >>> dict(bridgeval.evaluate({1: ["a", "b"], 2: ["a"]}, {1: ["a"]}, "UserCoverageAtN@1,2"))
     {'UserCoverageAtN@1': 2.0, 'UserCoverageAtN@2': 1.0}
     """
 
@@ -141,7 +141,7 @@ class Coverage(TopKMetric):
 
     >>> import bridgeval
     >>> lists = {1: ["a", "b"], 2: ["a", "x"]}
-    >>> bridgeval.evaluate(lists, {1: ["b"]}, "Coverage@1,2", catalogue=["a", "b", "c", "d"]).values
+    >>> dict(bridgeval.evaluate(lists, {1: ["b"]}, "Coverage@1,2", catalogue=["a", "b", "c", "d"]))
     {'Coverage@1': 0.25, 'Coverage@2': 0.5}
     """
 

@@ -64,7 +64,7 @@ class BiasDisparityBR(TotalMetric):
 
     >>> import bridgeval
     >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old", 2: "new"}}
-    >>> bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "BiasDisparityBR@1", catalogue=["a", "b"], **groups).values
+    >>> dict(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "BiasDisparityBR@1", catalogue=["a", "b"], **groups))
     {'BiasDisparityBR@1[new, jazz]': 0.0, 'BiasDisparityBR@1[new, rock]': 2.0,
      'BiasDisparityBR@1[old, jazz]': 2.0, 'BiasDisparityBR@1[old, rock]': 0.0}
     """
@@ -99,7 +99,7 @@ class BiasDisparityBS(PolicyMetric):
     >>> import bridgeval
     >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old", 2: "new"}}
     >>> history = {1: ["a", "b"], 2: ["b"]}
-    >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBS", history=history, **groups).values
+    >>> dict(bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBS", history=history, **groups))
     {'BiasDisparityBS[new, jazz]': 0.0, 'BiasDisparityBS[new, rock]': 2.0,
      'BiasDisparityBS[old, jazz]': 1.0, 'BiasDisparityBS[old, rock]': 1.0}
     """
@@ -145,7 +145,7 @@ class BiasDisparityBD(TotalMetric):
 
     >>> import bridgeval
     >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old"}}
-    >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBD@1", history={1: ["a", "b"]}, **groups).values
+    >>> dict(bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBD@1", history={1: ["a", "b"]}, **groups))
     {'BiasDisparityBD@1[old, jazz]': 1.0, 'BiasDisparityBD@1[old, rock]': -1.0}
     """
 

@@ -130,7 +130,7 @@ class SRecall(TopKMetric):
 
     >>> import bridgeval
     >>> topics = {"a": ["jazz"], "b": ["jazz", "rock"]}
-    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a", "b"]}, "SRecall@1,2", item_features=topics).values
+    >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["a", "b"]}, "SRecall@1,2", item_features=topics))
     {'SRecall@1': 0.5, 'SRecall@2': 1.0}
     """
 

@@ -38,7 +38,7 @@ class REO(TotalMetric):
     >>> import bridgeval
     >>> groups = {"a": "jazz", "b": "rock"}
     >>> report = bridgeval.evaluate({1: ["a"]}, {1: ["a", "b"]}, "REO@1", item_groups=groups, catalogue=["a", "b"])
-    >>> report.values
+    >>> dict(report)
     {'REO@1': 1.0, 'REO@1[jazz]': 1.0, 'REO@1[rock]': 0.0}
     """
 
@@ -80,7 +80,7 @@ class RSP(TotalMetric):
     >>> import bridgeval
     >>> known = {"item_groups": {"a": "jazz", "b": "rock"}, "history": {1: ["b"], 3: ["a"]}}
     >>> report = bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "RSP@1", **known)
-    >>> report.values["RSP@1[jazz]"], report.values["RSP@1[rock]"]  # user 1 has b already
+    >>> report["RSP@1[jazz]"], report["RSP@1[rock]"]  # user 1 has b already
     (0.5, 1.0)
     """
 

@@ -133,13 +133,9 @@ class Report(Exports, Mapping[str, float]):
         """A metric's name with the report's label."""
         return f"{name} ({self.label})" if self.label else name
 
-    @property
-    def values(self) -> dict[str, float]:  # type: ignore[override]
-        """Name -> number; metrics with named parts give one entry for each."""
-        return dict(self._values)
-
     @cached_property
-    def _values(self) -> dict[str, float]:
+    def _numbers(self) -> dict[str, float]:
+        """Name -> number; metrics with named parts give one entry for each."""
         flat: dict[str, float] = {}
         for name, result in self.results.items():
             if result.value is not None:
@@ -148,14 +144,14 @@ class Report(Exports, Mapping[str, float]):
         return flat
 
     def __getitem__(self, name: str) -> float:
-        values = self._values
-        return values[name] if name in values else values[self._spelled(name)]
+        numbers = self._numbers
+        return numbers[name] if name in numbers else numbers[self._spelled(name)]
 
     def __iter__(self) -> Any:
-        return iter(self._values)
+        return iter(self._numbers)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._numbers)
 
     def per_user(self, name: str | None = None) -> Any:
         """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.

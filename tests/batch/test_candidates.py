@@ -168,7 +168,7 @@ def test_only_candidates_are_ranked_and_grades_survive(form, batch_size):
     chosen = sample_candidates(relevance, history, catalogue, negatives=11, seed=2)
     scores = list(forms(chosen, catalogue).values())[form]
     report = bridgeval.evaluate(scores, relevance, ["Recall@3", "nDCG@3"], history=history, batch_size=batch_size)
-    assert list(report.values.values()) == pytest.approx(_recall_and_ndcg(chosen.to_dict(), relevance, score_of))
+    assert list(report.values()) == pytest.approx(_recall_and_ndcg(chosen.to_dict(), relevance, score_of))
 
 
 def test_the_area_counts_candidates_alone():

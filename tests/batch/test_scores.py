@@ -106,7 +106,7 @@ def test_a_matrix_gives_what_loops_give(seed, strings):
     report = bridgeval.evaluate(
         Scores(world.values, world.users, world.items), world.relevance, METRICS, history=world.history
     )
-    assert report.values == pytest.approx(expected(world.shown(), world.relevance), abs=1e-12)
+    assert dict(report) == pytest.approx(expected(world.shown(), world.relevance), abs=1e-12)
 
 
 @pytest.mark.parametrize("mask", [False, True])
@@ -117,7 +117,7 @@ def test_a_matrix_gives_the_report_of_the_same_rows_in_a_mapping(mask):
         Scores(world.values, world.users, world.items, mask_history=mask), world.relevance, names, history=world.history
     )
     lists = bridgeval.evaluate(world.shown(mask), world.relevance, names, history=world.history)
-    assert matrix.values == pytest.approx(lists.values, abs=1e-13)
+    assert dict(matrix) == pytest.approx(dict(lists), abs=1e-13)
     assert matrix.population.counted == lists.population.counted
     assert matrix.population.shown_nothing == lists.population.shown_nothing
 
@@ -128,7 +128,7 @@ def test_every_batch_size_gives_the_same(batch_size):
     scores = Scores(world.values, world.users, world.items)
     whole = bridgeval.evaluate(scores, world.relevance, METRICS, history=world.history, batch_size=1000)
     parts = bridgeval.evaluate(scores, world.relevance, METRICS, history=world.history, batch_size=batch_size)
-    assert parts.values == pytest.approx(whole.values, abs=1e-12)
+    assert dict(parts) == pytest.approx(dict(whole), abs=1e-12)
     assert parts.population == whole.population
 
 
@@ -153,7 +153,7 @@ def test_every_form_of_values_gives_the_same(form, tmp_path):
     report = bridgeval.evaluate(
         Scores(values, world.users, world.items), world.relevance, METRICS, history=world.history, batch_size=9
     )
-    assert report.values == pytest.approx(expected(world.shown(), world.relevance), abs=1e-12)
+    assert dict(report) == pytest.approx(expected(world.shown(), world.relevance), abs=1e-12)
 
 
 def test_half_precision_and_integers_are_read_exactly():
@@ -178,7 +178,7 @@ def test_what_a_sparse_matrix_does_not_store_was_not_scored():
         for row, user in enumerate(world.users)
     }
     loops = {name: value for name, value in expected(shown, world.relevance).items() if "AUC" not in name}
-    assert report.values == pytest.approx(loops, abs=1e-12)
+    assert dict(report) == pytest.approx(loops, abs=1e-12)
 
 
 def test_a_stored_zero_is_a_score_and_a_missing_one_is_none():
@@ -286,8 +286,8 @@ def test_pair_columns_of_a_matrix_are_those_of_lists():
         Scores(world.values, world.users, world.items, mask_history=False), world.relevance, metrics, **extras
     )
     lists = bridgeval.evaluate(world.shown(False), world.relevance, metrics, **extras)
-    assert matrix.values == pytest.approx(lists.values)
-    assert all(value > 0 for value in matrix.values.values())
+    assert dict(matrix) == pytest.approx(dict(lists))
+    assert all(value > 0 for value in matrix.values())
 
 
 def test_a_whole_ranking_can_be_read_by_a_function_of_one_user():

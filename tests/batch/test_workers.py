@@ -105,7 +105,7 @@ def test_every_metric_has_the_same_digits_on_several_threads(request):
     alone = bridgeval.evaluate(**given)
     request.getfixturevalue("three_threads")
     for _ in range(3):
-        np.testing.assert_equal(bridgeval.evaluate(**given).values, alone.values)
+        np.testing.assert_equal(dict(bridgeval.evaluate(**given)), dict(alone))
 
 
 @pytest.mark.usefixtures("three_threads")

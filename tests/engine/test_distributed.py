@@ -20,7 +20,7 @@ rank, port = int(sys.argv[1]), sys.argv[2]
 dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
 shown, relevant = json.loads(sys.argv[3])
 report = bridgeval.evaluate(shown, relevant, ["nDCG@2", "MAP(over='median')@2", "RMSE"], group=dist.group.WORLD)
-print(json.dumps([report.values, report.population.counted]))
+print(json.dumps([dict(report), report.population.counted]))
 dist.destroy_process_group()
 """
 SHOWN = {f"u{u}": [(f"i{(u * i) % 7}", float(i)) for i in range(1, 4)] for u in range(1, 6)}
@@ -52,5 +52,5 @@ def test_two_gloo_processes_agree_with_one():
     outputs = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
     report = bridgeval.evaluate(SHOWN, RELEVANT, ["nDCG@2", "MAP(over='median')@2", "RMSE"])
     for values, counted in outputs:
-        assert values == pytest.approx(report.values, abs=1e-12)
+        assert values == pytest.approx(dict(report), abs=1e-12)
         assert counted == report.population.counted

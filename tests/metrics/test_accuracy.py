@@ -15,7 +15,7 @@ RELEVANT = {"u": ["a", "b", "c", "m", "n"]}
 
 
 def value(name: str, shown=SHOWN, relevant=RELEVANT, **arguments) -> float:
-    (number,) = bridgeval.evaluate(shown, relevant, name, **arguments).values.values()
+    (number,) = bridgeval.evaluate(shown, relevant, name, **arguments).values()
     return number
 
 

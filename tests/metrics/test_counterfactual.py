@@ -167,7 +167,7 @@ def test_every_metric_agrees_with_plain_loops(name, activation):
             parameter = "cap" if name in ("SNIPS", "IPS") else "threshold"
             asked = f"{name}(activation={activation!r}, {parameter}=5.0)@{k}"
             report = bridgeval.evaluate(world[0], world[1], asked, prev_scores=world[2])
-            (found,) = report.values.values()
+            (found,) = report.values()
             assert found == pytest.approx(expected(name, k, activation, bounds, world), abs=1e-12), asked
 
 

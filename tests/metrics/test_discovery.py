@@ -139,7 +139,7 @@ def test_more_features_than_a_machine_word_holds() -> None:
     features = {item: [f"{n:02d}" for n in own] for item, own in labels.items()}
     lists, truth = {1: ["a", "b"]}, {1: ["a", "b", "c"]}
     report = bridgeval.evaluate(lists, truth, ["CategoricalDiversity@1,2", "SRecall@1,2"], item_features=features)
-    assert list(report.values.values()) == [40.0, 35.0, 40 / 80, 70 / 80]
+    assert list(report.values()) == [40.0, 35.0, 40 / 80, 70 / 80]
 
 
 def test_any_number_of_features_is_told_apart() -> None:

@@ -69,7 +69,7 @@ def main(folder: str) -> None:
         kills = [KillsItsExecutorOnce(marker=f"{folder}/killed in {part}", part=part) for part in (0, 2)]
         expected = bridgeval.evaluate(**given, metrics=METRICS)
         found = [bridgeval.evaluate(**frames, metrics=[*METRICS, kill], per_user=kill.part > 0) for kill in kills]
-        values = [{name: report.values[name] for name in METRICS} for report in (expected, *found)]
+        values = [{name: report[name] for name in METRICS} for report in (expected, *found)]
         print(json.dumps([*values, [os.path.exists(kill.marker) for kill in kills]]))
     finally:
         spark.stop()

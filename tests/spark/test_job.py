@@ -60,7 +60,7 @@ def test_text_is_read_with_its_header(spark: Any, tmp_path: Path) -> None:
     report = job.run(
         recs=str(tmp_path / "recs.csv"), truth=str(tmp_path / "truth.csv"), metrics=["MRR@2"], format="csv"
     )
-    assert report.values == {"MRR@2": 0.5}
+    assert dict(report) == {"MRR@2": 0.5}
     with pytest.raises(InputError, match=r"cannot be read as nosuch; found: \[DATA_SOURCE_NOT_FOUND\]"):
         job.run(recs=str(tmp_path / "recs.csv"), truth=str(tmp_path / "truth.csv"), metrics=["MRR@2"], format="nosuch")
     with pytest.raises(InputError, match="cannot be read as parquet"):

@@ -98,7 +98,7 @@ def test_the_groups_that_halves_are_made_of_keep_what_each_user_has_in_the_histo
 def test_a_median_is_compared_by_halves_and_not_by_the_mean_of_its_users():
     found = compare({"weak": WEAK, "strong": STRONG}, TRUTH, 'nDCG(over="median")@10', **QUICK)
     row = found.differences[0]
-    medians = [evaluate(recs, TRUTH, 'nDCG(over="median")@10').values.popitem()[1] for recs in (STRONG, WEAK)]
+    medians = [dict(evaluate(recs, TRUTH, 'nDCG(over="median")@10')).popitem()[1] for recs in (STRONG, WEAK)]
     assert (row.method, row.difference) == ("half-samples", pytest.approx(medians[0] - medians[1]))
     assert row.low < row.difference < row.high
 

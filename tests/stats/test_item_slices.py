@@ -56,7 +56,7 @@ def test_a_slice_is_an_evaluation_against_relevance_that_was_cut_down_before():
         truth = {u: own for u in USERS if (own := wanted(u, label))}
         alone = evaluate(A, truth, MORE)
         found = {row.metric: row.value for row in report.slices.means if row.slice == label}
-        assert found == pytest.approx(alone.values, abs=1e-12)
+        assert found == pytest.approx(dict(alone), abs=1e-12)
 
 
 def test_users_without_a_relevant_item_of_the_slice_are_not_in_it_whoever_else_counts():

@@ -30,9 +30,9 @@ def in_threads(monkeypatch):
 
 
 def test_values_are_the_same_whether_tables_are_read_beside_the_history_or_after_it(monkeypatch):
-    after = bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD).values
+    after = dict(bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD))
     monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 1)
-    beside = bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD).values
+    beside = dict(bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD))
     np.testing.assert_equal(beside, after)
 
 

@@ -178,13 +178,13 @@ def test_user_coverage_is_a_property_of_the_truth_in_warprec():
     shown, wanted = {1: ["a"], 2: [], 3: []}, {2: ["a"], 3: ["a"]}
     with pytest.warns(NoUserInCommonWarning):
         report = bridgeval.evaluate(shown, wanted, ["UserCoverage@1", "warprec:UserCoverage@1"])
-    assert report.values == {"UserCoverage@1": 1, "warprec:UserCoverage@1": 2}
+    assert dict(report) == {"UserCoverage@1": 1, "warprec:UserCoverage@1": 2}
 
 
 def test_a_model_with_negative_scores_covers_nobody_in_warprec():
     shown = {1: {"a": -0.5, "b": -1.0}, 2: {"a": 0.5, "b": -1.0}}
     report = bridgeval.evaluate(shown, {1: ["a"], 2: ["a"]}, ["UserCoverageAtN@1", "warprec:UserCoverageAtN@1"])
-    assert report.values == {"UserCoverageAtN@1": 2, "warprec:UserCoverageAtN@1": 1}
+    assert dict(report) == {"UserCoverageAtN@1": 2, "warprec:UserCoverageAtN@1": 1}
 
 
 def test_a_masked_item_fills_the_list_and_can_be_a_hit_in_warprec():

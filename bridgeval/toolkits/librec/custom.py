@@ -123,7 +123,7 @@ def custom(
     >>> class Bias(RowBasedMetric):
     ...     def evaluate_row(self, test, result):
     ...         return result[2] - test[2]
-    >>> bridgeval.evaluate({1: {"a": 3.0, "b": 5.0}}, {1: {"a": 4.0, "b": 5.0}}, custom(Bias)).values
+    >>> dict(bridgeval.evaluate({1: {"a": 3.0, "b": 5.0}}, {1: {"a": 4.0, "b": 5.0}}, custom(Bias)))
     {'Bias': -0.5}
     """
     if not (isinstance(metric, type) and issubclass(metric, RowBasedMetric | ListBasedMetric)):

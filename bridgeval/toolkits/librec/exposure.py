@@ -111,7 +111,7 @@ class AlphaCoverage(TotalMetric):
 
     >>> import bridgeval
     >>> lists = {1: ["a"], 2: ["a"], 3: ["b"]}
-    >>> bridgeval.evaluate(lists, lists, "AlphaCoverage(alpha=2)@1", catalogue=["a", "b"]).values
+    >>> dict(bridgeval.evaluate(lists, lists, "AlphaCoverage(alpha=2)@1", catalogue=["a", "b"]))
     {'AlphaCoverage(alpha=2)@1': 0.5}
     """
 

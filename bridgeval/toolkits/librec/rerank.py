@@ -63,7 +63,7 @@ class AverageOverlap(RerankMetric):
     librec-auto calls this rank-biased overlap (it sets p = 1); see RBO for that (Fagin, Kumar and Sivakumar 2003).
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "AverageOverlap@2", baseline={1: ["b", "a"]}).values
+    >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "AverageOverlap@2", baseline={1: ["b", "a"]}))
     {'AverageOverlap@2': 0.5}
     """
 
@@ -90,7 +90,7 @@ class RBO(RerankMetric):
         p: the weight of depth; 0.9 puts 86 % of the weight on the first ten places.
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "RBO(p=0.5)@2", baseline={1: ["b", "a"]}).values
+    >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "RBO(p=0.5)@2", baseline={1: ["b", "a"]}))
     {'RBO(p=0.5)@2': 0.5}
     """
 

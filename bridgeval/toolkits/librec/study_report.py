@@ -58,7 +58,7 @@ class StudyReport:
     @property
     def metrics(self) -> list[str]:
         """Names of the values, in the order they were asked for."""
-        return list(self._any.values)
+        return list(self._any)
 
     @property
     def _any(self) -> Report:
@@ -76,8 +76,7 @@ class StudyReport:
         import pandas as pd
 
         rows = [
-            {"experiment": name, "fold": fold, **self.parameters[name], **report.values}
-            for name, fold, report in self._each()
+            {"experiment": name, "fold": fold, **self.parameters[name], **report} for name, fold, report in self._each()
         ]
         return pd.DataFrame(rows, columns=["experiment", "fold", *self._varied, *self.metrics])
 
@@ -147,7 +146,7 @@ class StudyReport:
         for name, fold, report in self._each():
             ours = {
                 logged: value
-                for own, value in report.values.items()
+                for own, value in report.items()
                 if (logged := logged_name(own)) and getattr(report.metrics[own], "k", self.list_size) == self.list_size
             }
             for metric, theirs in self.java.get(name, {}).get(fold, {}).items():

@@ -82,13 +82,13 @@ def test_documented_metrics_agree_with_native_ones(tmp_path):
 def test_custom_metrics_do_not_depend_on_batches(tmp_path, batch_size):
     fold = random_fold(tmp_path)
     metrics = [custom(NdcgMetric, {"list_size": "5"}), custom(RmseMetric)]
-    whole, cut = (list(fold.evaluate(metrics, batch_size=size).values.values()) for size in (None, batch_size))
+    whole, cut = (list(fold.evaluate(metrics, batch_size=size).values()) for size in (None, batch_size))
     assert cut == pytest.approx(whole, rel=1e-12)
 
 
 def test_custom_metrics_evaluate_mappings_too():
     metric = custom(NdcgMetric, {"list_size": 2})
-    assert bridgeval.evaluate({7: [("a", 1.0)]}, {7: {"a": 1}}, metric).values == {"NdcgMetric(list_size=2)": 1.0}
+    assert dict(bridgeval.evaluate({7: [("a", 1.0)]}, {7: {"a": 1}}, metric)) == {"NdcgMetric(list_size=2)": 1.0}
 
 
 @pytest.mark.parametrize("extra", [(), (None,)])
@@ -206,7 +206,7 @@ def test_a_script_sees_our_classes_only_while_it_is_imported(tmp_path):
     assert issubclass(metric, ListBasedMetric)
     assert {name for name in sys.modules if name.startswith("librec_auto")} == before
     assert sys.path == paths
-    assert bridgeval.evaluate({"u": ["a"]}, {"u": ["a"]}, custom(metric)).values == {"Mine": 2.5}
+    assert dict(bridgeval.evaluate({"u": ["a"]}, {"u": ["a"]}, custom(metric))) == {"Mine": 2.5}
     del sys.modules["helper_of_the_script"]
 
 

@@ -186,7 +186,7 @@ def test_the_interval_of_one_user_is_0_wide_in_the_older_generation_and_undefine
             "NCISPrecision",
         )
     ]
-    widths = list(bridgeval.evaluate(recs, truth, asked, prev_scores=before).values.values())
+    widths = list(bridgeval.evaluate(recs, truth, asked, prev_scores=before).values())
     assert widths[:2] == [0.0, 0.0]
     assert all(map(math.isnan, widths[2:]))
     metrics = {NDCG(): 2, NCISPrecision(before): 2}

@@ -112,7 +112,7 @@ def test_states_of_every_kind_merge(from_matrix, batch_size):
     given = Scores(given.values, given.users, given.items, **scores) if from_matrix else given
     own = metric(Shares, k=4, weight=0.5)
     report = bridgeval.evaluate(given, relevance, own, history=HISTORY, batch_size=batch_size)
-    found = {name.split("[")[1][:-1]: value for name, value in report.values.items()}
+    found = {name.split("[")[1][:-1]: value for name, value in report.items()}
     assert found == pytest.approx(expected_shares(shown, relevance, 4, 0.5))
 
 
