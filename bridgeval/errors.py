@@ -3,26 +3,45 @@
     BridgevalError
     |- InputError(ValueError)       the data cannot be evaluated as it is
     |  |- MissingColumnError        a column that is needed is not there, or cannot be told from others
-    |  |- BadValueError             a cell holds what cannot be used: NaN, infinite, null, of the wrong type
-    |  |- MisalignedError           the two sides do not fit: integer ids against strings, scores against ids
+    |  |- BadValueError             a cell cannot be used: NaN, infinite, null, of the wrong type
+    |  |- MisalignedError           the two sides do not match: integer ids and string ids, scores and ids
     |- SpecError(ValueError)        the metric asked for cannot be made
     |  |- UnknownMetricError(KeyError)  no metric has this name; carries the nearest names
     |  `- BadParameterError         the metric exists, the parameter or its value does not
-    |- NeedError(ValueError)        a metric needs what was not given; says which argument gives it
+    |- NeedError(ValueError)        a metric needs data that was not given; names the argument that gives it
     |- LoaderError(TypeError)       the objects cannot be read
     |  |- NoLoaderError             no loader recognizes them
     |  |- AmbiguousLoaderError      several do
     |  `- MissingDependencyError    a package has to be installed first
-    |- ConfigError(ValueError)      a config file, or what it asks for, is wrong
+    |- ConfigError(ValueError)      a config file or one of its settings is wrong
     |- MetricFailedError            a metric written in Python raised; carries metric and user
     `- PluginError                  a plugin misbehaves
        |- DuplicateNameError        two plugins offer one name
        `- PluginFailedError         a plugin could not be imported or raised in a hook
 
-A message has three parts: what is wrong, what was found, what to do.
+A message has three parts: what is wrong, what was found, what to do. An error that can be cured by an argument carries
+the argument's name, so that Python and the command line can each spell it: `history=` here, `--train` there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+# Spells an argument, and the value suggested for it, for the reader of a message.
+Spelling = Callable[[str, Any], str]
+
+
+def spell_keyword(argument: str, value: Any = None) -> str:
+    """An argument as Python code.
+
+    >>> spell_keyword("history"), spell_keyword("loader", "frames"), spell_keyword("columns", {"user": ...})
+    ('history=', "loader='frames'", "columns={'user': ...}")
+    """
+    if isinstance(value, Mapping):
+        pairs = (f"{key!r}: {'...' if one is ... else repr(one)}" for key, one in value.items())
+        return f"{argument}={{{', '.join(pairs)}}}"
+    return f"{argument}=" + ("" if value is None else repr(value))
 
 
 class BridgevalError(Exception):
@@ -31,17 +50,35 @@ class BridgevalError(Exception):
     Args:
         wrong: what is wrong, a sentence without a full stop at the end.
         found: what was found instead, if that helps.
-        hint: what to do about it.
+        hint: what to do about it. `{argument}` in it stands for the argument below, however the reader spells it;
+            without a hint, an error about an argument says to give it.
+        argument: the Python argument that the error is about, e.g. "history".
+        value: a value to suggest for the argument.
 
     >>> print(InputError("no user can be evaluated", "0 users in the relevance", "check the user column"))
     no user can be evaluated; found: 0 users in the relevance; hint: check the user column
+    >>> print(NeedError("the catalogue is not known", argument="catalogue"))
+    the catalogue is not known; hint: give catalogue=
     """
 
-    def __init__(self, wrong: str, found: str = "", hint: str = "") -> None:
+    def __init__(self, wrong: str, found: str = "", hint: str = "", *, argument: str = "", value: Any = None) -> None:
         super().__init__(wrong, found, hint)
         self.wrong = wrong
         self.found = found
-        self.hint = hint
+        self.argument = argument
+        self.value = value
+
+    @property
+    def hint(self) -> str:
+        """What to do, with the argument spelled as in Python."""
+        return self.spell_hint(spell_keyword)
+
+    def spell_hint(self, spelling: Spelling) -> str:
+        """What to do, with the argument spelled by `spelling`."""
+        hint: str = self.args[2]
+        if not self.argument:
+            return hint
+        return (hint or "give {argument}").replace("{argument}", spelling(self.argument, self.value))
 
     def __str__(self) -> str:
         parts = [self.wrong]
@@ -61,11 +98,11 @@ class MissingColumnError(InputError):
 
 
 class BadValueError(InputError):
-    """A cell holds what cannot be used."""
+    """A cell cannot be used."""
 
 
 class MisalignedError(InputError):
-    """The two sides do not fit together."""
+    """The two sides do not match."""
 
 
 class SpecError(BridgevalError, ValueError):
@@ -81,7 +118,7 @@ class BadParameterError(SpecError):
 
 
 class NeedError(BridgevalError, ValueError):
-    """A metric needs what was not given."""
+    """A metric needs data that was not given."""
 
 
 class LoaderError(BridgevalError, TypeError):
@@ -101,7 +138,7 @@ class MissingDependencyError(LoaderError):
 
 
 class ConfigError(BridgevalError, ValueError):
-    """A config file, or what it asks for, is wrong."""
+    """A config file or one of its settings is wrong."""
 
 
 class MetricFailedError(BridgevalError, RuntimeError):
@@ -121,7 +158,7 @@ class PluginFailedError(PluginError):
 
 
 class BridgevalWarning(UserWarning):
-    """Something in the data that the numbers survive but a person should know."""
+    """Something in the data that a person should know; the numbers are valid."""
 
 
 class NoUserInCommonWarning(BridgevalWarning):

@@ -98,7 +98,8 @@ def evaluate(
         raise InputError(
             "none of the metrics has a value for each user, so that there is nothing to slice",
             f"metrics {', '.join(map(str, asked))}",
-            "leave out by=, or add e.g. Recall@10",
+            "leave out {argument}, or add e.g. Recall@10",
+            argument="by",
         )
     by_items = [one for one in labels if one.side == "item"]
     slicing = [ByItems.of(collecting, by_items)] if by_items else []

@@ -106,7 +106,9 @@ class Plugins:
             raise AmbiguousLoaderError(
                 f"several loaders recognize these objects: {', '.join(names)}",
                 kinds,
-                f"decide with loader={names[0]!r}",
+                "choose one with {argument}",
+                argument="loader",
+                value=names[0],
             )
         return fitting[0]
 

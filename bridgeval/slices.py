@@ -77,7 +77,8 @@ def _item_slices(kinds: Sequence[str], panel: Panel, reports: Mapping[str, Repor
             raise InputError(
                 f"{who} cannot be sliced by items: the lists are needed, and per-user values do not have them",
                 f"no slices by {', '.join(missing)}",
-                "evaluate with by=, or give recommendations",
+                "evaluate with {argument}, or give recommendations",
+                argument="by",
             )
     return {
         system: [one for one in reports[system].item_slices if one.kind in kinds] for system in panel.systems if kinds

@@ -38,7 +38,7 @@ def test_an_unknown_part_in_columns_is_refused():
 @pytest.mark.parametrize("part", ["user", "score"])
 def test_a_chosen_column_that_no_table_has_is_refused_though_another_would_do(part):
     with pytest.raises(
-        MissingColumnError, match=f"no table has the column 'mistyped', which columns= says is the {part}"
+        MissingColumnError, match=f"no table has the column 'mistyped', which was chosen for the {part}"
     ):
         evaluate(columns={part: "mistyped"})
 
@@ -49,7 +49,7 @@ def test_a_chosen_column_of_one_table_alone_is_fine():
 
 @pytest.mark.parametrize("columns", [["user_id"], "user_id"])
 def test_columns_are_a_mapping(columns):
-    with pytest.raises(BadParameterError, match="columns= must say which column"):
+    with pytest.raises(BadParameterError, match="columns must be a mapping"):
         evaluate(columns=columns)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bridgeval
 from bridgeval.errors import (
     BadParameterError,
     InputError,
@@ -62,7 +66,7 @@ def test_a_need_is_said_in_words_beside_the_arguments_that_were_given(metric, ne
     with pytest.raises(NeedError) as caught:
         evaluate(metrics=metric, catalogue=[10, 11, 12])
     assert caught.value.wrong == f"{metric} needs {needs}"
-    assert caught.value.found == "only recommendations with scores, relevance, catalogue="
+    assert caught.value.found == "only recommendations with scores, relevance, catalogue"
     assert caught.value.hint.startswith(hint)
 
 
@@ -76,6 +80,23 @@ def test_a_device_that_cannot_be_used_lists_those_there_are(device):
 def test_errors_survive_pickling():
     import pickle
 
-    error = pickle.loads(pickle.dumps(MissingColumnError("wrong", "found", "hint")))
-    assert str(error) == "wrong; found: found; hint: hint"
+    error = pickle.loads(
+        pickle.dumps(MissingColumnError("wrong", "found", "use {argument}", argument="columns", value={"user": ...}))
+    )
+    assert str(error) == "wrong; found: found; hint: use columns={'user': ...}"
+    assert error.argument == "columns"
     assert isinstance(error, ValueError)
+
+
+def test_messages_leave_the_spelling_of_arguments_to_their_reader():
+    """`history=` in the text of an error would be printed by the command line, where the argument is `--train`."""
+    written = r"\b(history|catalogue|item_groups|user_groups|item_features|prev_scores|columns|by|loader|memory)="
+    found = [
+        f"{path.name}: {text.value}"
+        for path in Path(bridgeval.__file__).parent.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.endswith("Error")
+        for text in ast.walk(call)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str) and re.search(written, text.value)
+    ]
+    assert not found

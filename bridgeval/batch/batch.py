@@ -260,7 +260,7 @@ class Batch:
     def history(self) -> Rectangle:
         """The rectangle `[B, H]` of what each user has in the history."""
         if self.slates.history is None:
-            raise NeedError("what each user has in the history is not known", hint="give history=")
+            raise NeedError("the users' history is not known", argument="history")
         return Rectangle(self.slates.history, self.start, self.stop, len(self.slates.items), self.device)
 
     def has_user_column(self, name: str) -> bool:

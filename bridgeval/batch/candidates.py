@@ -194,7 +194,7 @@ def _check(negatives: int, strategy: str, shorter: str, history: Any) -> None:
                 f"there is no {name}={value!r}", hint=f"choose one of {', '.join(map(repr, get_args(kinds)))}"
             )
     if strategy == "popularity" and history is None:
-        raise BadParameterError('strategy="popularity" needs the history', hint="give history=")
+        raise BadParameterError('strategy="popularity" needs the history', argument="history")
 
 
 def _sizes(

@@ -17,7 +17,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -49,6 +49,9 @@ COMMANDS = {
     "demo": "bridgeval.cli.demo:demo",
     "completion": "bridgeval.cli.completion:completion",
 }
+
+# Argument of Python functions -> how it is typed, where that is not its own name.
+FLAGS = {"recommendations": "RECS", "relevance": "TRUTH", "history": "--train", "metrics": "--metric"}
 
 SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, FAULT, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
 # Signals that came; and how often one is put off while a module is imported, a tenth of a second each.
@@ -192,10 +195,20 @@ def _code(error: BridgevalError) -> int:
 
 
 def say_error(error: BridgevalError) -> None:
-    """An error of ours, in the words of the command line."""
-    from bridgeval.cli.wording import as_typed
+    """Prints an error of ours; where the hint names an argument of Python, it names the flag."""
+    say(error.wrong + (f" (found: {error.found})" if error.found else ""), error.spell_hint(spell_flag))
 
-    say(as_typed(error.wrong + (f" (found: {error.found})" if error.found else "")), as_typed(error.hint))
+
+def spell_flag(argument: str, value: Any = None) -> str:
+    """An argument of Python functions as it is typed.
+
+    >>> spell_flag("history"), spell_flag("item_groups"), spell_flag("columns", {"user": ...})
+    ('--train', '--item-groups', '--columns user=...')
+    """
+    flag = FLAGS.get(argument, f"--{argument.replace('_', '-')}")
+    if isinstance(value, Mapping):
+        value = ",".join(f"{key}={'...' if one is ... else one}" for key, one in value.items())
+    return flag if value is None else f"{flag} {value}"
 
 
 def say(message: str, hint: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridgeval.cli.options import MetricName
-from bridgeval.cli.wording import as_typed, wrapped
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 FAMILIES = (
     "accuracy", "rating", "coverage", "novelty", "diversity", "bias", "fairness", "multiobjective", "counterfactual",
 )  # fmt: skip
+# The width of paragraphs, unless the terminal is narrower.
+READABLE = 100
 
 
 @click.command(
@@ -98,6 +101,7 @@ def _list_convention(toolkit: str) -> None:
 
 
 def _explain(name: str) -> None:
+    from bridgeval.cli import spell_flag
     from bridgeval.engine.metric import literal
     from bridgeval.engine.needs import GIVEN_BY, in_words
     from bridgeval.errors import BadParameterError
@@ -116,8 +120,8 @@ def _explain(name: str) -> None:
     click.echo("as asked for:")
     for rule in definition.rules:
         click.echo(wrapped(f"- {rule}", "  "))
-    given = {in_words(need): as_typed(GIVEN_BY.get(need, need)) for need in sorted(metric.needs().required)}
-    needed = "; ".join(f"{need}: {argument}" for need, argument in given.items())
+    arguments = {in_words(need): GIVEN_BY.get(need) for need in sorted(metric.needs().required)}
+    needed = "; ".join(need + (f": {spell_flag(argument)}" if argument else "") for need, argument in arguments.items())
     click.echo(wrapped(f"needs: {needed or 'lists and relevance'}"))
     said = {
         one: (f"{one} = {literal(getattr(metric, one))}", text) for one, text in parameters_of(type(metric)).items()
@@ -156,6 +160,15 @@ def _echo_parameters(said: Mapping[str, str]) -> None:
         click.echo(f"  {parameter}")
         for line in re.split(r'; (?=")', meaning) if meaning else ():
             click.echo(wrapped(line, "      "))
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """A paragraph, or a point of a list, as wide as the terminal; what follows its first line is indented alike."""
+    width = min(shutil.get_terminal_size((READABLE, 24)).columns, READABLE)
+    after = indent + "  " if text.startswith("- ") else indent
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=after, break_on_hyphens=False, break_long_words=False
+    )
 
 
 def _made(name: str) -> Metric:

@@ -59,7 +59,7 @@ class Lookup:
     def catalogue(self) -> Ids:
         """All items that could have been shown, sorted."""
         if self.context.catalogue is None:
-            raise NeedError("the catalogue is not known", hint="give catalogue= or history=")
+            raise NeedError("the catalogue is not known", hint="give {argument} or the history", argument="catalogue")
         return self.context.catalogue
 
     def _in_catalogue(self) -> Tensor:

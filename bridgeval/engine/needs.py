@@ -23,21 +23,28 @@ WORDS = {
 }
 # A need -> the argument of `evaluate` that gives it.
 GIVEN_BY = {
-    "score": "scores in the recommendations (a column 'score', or (item, score) pairs)",
-    "prev_score": "prev_scores=",
-    "seen": "history=",
-    "baseline_rank": "baseline=",
-    "category": "item_features= and take the category of items, not of rows",
-    "catalogue": "catalogue= (or history=)",
-    "item popularity": "history=",
-    "item groups": "item_groups=",
-    "item features": "item_features=",
-    "user groups": "user_groups=",
-    "users of the history": "history=",
-    "users of the baseline": "baseline=",
-    "users given": "users=",
-    "all users": "users= (or history=), else those of both sides",
-    "history lists": "history=",
+    "score": "recommendations",
+    "prev_score": "prev_scores",
+    "seen": "history",
+    "baseline_rank": "baseline",
+    "category": "item_features",
+    "catalogue": "catalogue",
+    "item popularity": "history",
+    "item groups": "item_groups",
+    "item features": "item_features",
+    "user groups": "user_groups",
+    "users of the history": "history",
+    "users of the baseline": "baseline",
+    "users given": "users",
+    "all users": "users",
+    "history lists": "history",
+}
+# A need -> how it is given, where that is not just the argument.
+HOW = {
+    "score": "give recommendations with scores (a column 'score', or (item, score) pairs)",
+    "category": "give {argument} and take the category of items, not of rows",
+    "catalogue": "give {argument} or the history",
+    "all users": "give {argument} or the history",
 }
 
 
@@ -94,7 +101,13 @@ class Needs:
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
         for need in sorted(self.unmet(offered)):
-            raise NeedError(f"{who} needs {in_words(need)}", f"only {_given(offered)}", self._hint(need, offered))
+            raise NeedError(
+                f"{who} needs {in_words(need)}",
+                f"only {_given(offered)}",
+                self._hint(need, offered),
+                argument="baseline" if need.startswith("baseline_rank") else GIVEN_BY.get(need, ""),
+                value={name: ...} if (name := next(iter(_baselines_in([need])), "")) else None,
+            )
 
     def unmet(self, offered: Collection[str]) -> frozenset[str]:
         """What is needed and not offered."""
@@ -109,14 +122,14 @@ class Needs:
         others = _baselines_in(offered)
         wanted = next(iter(_baselines_in([need])), "")
         if wanted:
-            give = f"give baseline={{{wanted!r}: frame}}"
+            give = "give {argument}"
             if "baseline_rank" in offered:
                 return f"{give}, or leave its name out of the metric"
             return f"{give}, or ask for {_named(others[0])}" if others else give
         if others and need in ("baseline_rank", "users of the baseline"):
-            alone = "give one system's lists alone as baseline="
+            alone = "give one system's lists alone as {argument}"
             return f"ask for {_named(others[0])}, or {alone}" if self.baselines else alone
-        return f"give {GIVEN_BY.get(need, 'a column of that name')}"
+        return HOW.get(need, "give {argument}" if need in GIVEN_BY else "give a column of that name")
 
 
 def in_words(need: str) -> str:
@@ -133,10 +146,10 @@ def _given(offered: Collection[str]) -> str:
     """What the caller gave, told from what it offers."""
     said_apart = ("score", "catalogue", "all users")
     arguments = {GIVEN_BY[need] for need in offered if need in GIVEN_BY and need not in said_apart}
-    if "catalogue" in offered and "history=" not in arguments:
-        arguments.add("catalogue=")
+    if "catalogue" in offered and "history" not in arguments:
+        arguments.add("catalogue")
     scores = "with" if "score" in offered else "without"
-    named = [f"baseline= of {', '.join(map(repr, others))}"] if (others := _baselines_in(offered)) else []
+    named = [f"baseline of {', '.join(map(repr, others))}"] if (others := _baselines_in(offered)) else []
     return ", ".join([f"recommendations {scores} scores", "relevance", *sorted(arguments), *named])
 
 

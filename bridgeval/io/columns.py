@@ -62,15 +62,21 @@ def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] 
     """
     if chosen is not None and not isinstance(chosen, Mapping):
         raise BadParameterError(
-            "columns= must say which column plays which part", f"{chosen!r}", "e.g. columns={'user': 'customer'}"
+            "columns must be a mapping of part to column name",
+            f"{chosen!r}",
+            "e.g. {argument}",
+            argument="columns",
+            value={"user": "customer"},
         )
     chosen = dict(chosen or {})
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:
         raise BadParameterError(
-            f"columns= has no part called {unknown[0]!r}",
+            f"columns has no part called {unknown[0]!r}",
             f"{unknown}",
-            f"the parts are {', '.join(PARTS)}, e.g. columns={{'user': 'customer'}}",
+            f"the parts are {', '.join(PARTS)}, e.g. {{argument}}",
+            argument="columns",
+            value={"user": "customer"},
         )
     return {
         part: column
@@ -88,19 +94,25 @@ def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[s
         raise MissingColumnError(
             f"{has(role)} no column {chosen!r} for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
-            f"correct columns={{{part!r}: ...}}",
+            "correct {argument}",
+            argument="columns",
+            value={part: ...},
         )
     if len(set(candidates)) > 1:
         raise MissingColumnError(
             f"{has(role)} several columns that could be the {part}",
             ", ".join(map(repr, candidates)),
-            f"decide with columns={{{part!r}: {candidates[0]!r}}}",
+            "choose one with {argument}",
+            argument="columns",
+            value={part: candidates[0]},
         )
     if not candidates and required:
         raise MissingColumnError(
             f"{has(role)} no column for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
-            f"rename one to {aliases[0]!r} or say which it is with columns={{{part!r}: ...}}",
+            f"rename one to {aliases[0]!r} or say which it is with {{argument}}",
+            argument="columns",
+            value={part: ...},
         )
     return _once(role, candidates[0], available) if candidates else None
 
@@ -125,7 +137,9 @@ def check_chosen(chosen: Mapping[str, str] | None, tables: Mapping[Role, Sequenc
         asked = {role: names for role, names in tables.items() if part in ALIASES[role]}
         if asked and not any(column in names for names in asked.values()):
             raise MissingColumnError(
-                f"no table has the column {column!r}, which columns= says is the {part}",
+                f"no table has the column {column!r}, which was chosen for the {part}",
                 "; ".join(f"{role}: {', '.join(map(repr, names))}" for role, names in asked.items()),
-                f"correct columns={{{part!r}: ...}}",
+                "correct {argument}",
+                argument="columns",
+                value={part: ...},
             )

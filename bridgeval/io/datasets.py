@@ -57,9 +57,10 @@ def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], ro
             raise InputError(
                 f"{piece.path!r} cannot be read to its end",
                 str(error).splitlines()[0],
-                "its start holds numbers there; correct it, or give memory= enough to hold it at once"
+                "its first rows have numbers there; correct it, or raise {argument} so that it is read in one piece"
                 if turned
                 else "is it complete?",
+                argument="memory",
             ) from error
 
 
@@ -109,5 +110,5 @@ def bytes_of(memory: int | str | None) -> int:
     found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(memory), re.IGNORECASE)
     budget = int(float(found[1]) * UNITS[found[2].lower()]) if found else 0
     if budget < 1:
-        raise BadParameterError("memory must be a number of bytes", f"{memory!r}", 'e.g. memory="2GB"')
+        raise BadParameterError("memory must be a number of bytes", f"{memory!r}", "e.g. {argument}", argument="memory", value="2GB")
     return budget

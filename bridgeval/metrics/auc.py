@@ -91,7 +91,8 @@ def _check_whole(blocks: Blocks, length: Tensor, relevance: Relevance) -> None:
     if catalogue is None:
         raise NeedError(
             "AUC, GAUC and LAUC need to know all candidates",
-            hint="give catalogue=, a sequence of all item ids, or history=",
+            hint="give {argument} with all item ids, or the history",
+            argument="catalogue",
         )
     candidates = torch.full_like(length, len(catalogue))
     if "history_count" in blocks.batch.slates.user_columns:

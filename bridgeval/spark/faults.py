@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gc
 import io
-import json
 import pickle
 import re
 import traceback
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import bridgeval
-from bridgeval import errors
 from bridgeval.errors import BridgevalError, MetricFailedError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -42,12 +40,13 @@ class ExecutorFault(Exception):
     """An error on its way from an executor to the driver."""
 
     def __init__(self, error: Exception) -> None:
-        fault = {
-            "kind": type(error).__name__,
-            "parts": list(error.args) if isinstance(error, BridgevalError) else [f"{type(error).__name__}: {error}"],
-            "traceback": "".join(traceback.format_exception(error)),
-        }
-        letter = base64.b64encode(json.dumps(fault).encode()).decode()
+        ours: BridgevalError = (
+            error
+            if type(error).__module__ == BridgevalError.__module__ and isinstance(error, BridgevalError)
+            else MetricFailedError("the evaluation failed on an executor", f"{type(error).__name__}: {error}")
+        )
+        ours.add_note("On the executor:\n" + "".join(traceback.format_exception(error)))
+        letter = base64.b64encode(pickle.dumps(ours)).decode()
         super().__init__(f"{error} <bridgeval-fault {letter}>")
 
 
@@ -79,7 +78,7 @@ def in_own_words() -> Iterator[None]:
         envelope = ENVELOPE.search(str(error))
         if envelope is None:
             raise
-        raise _error_of(json.loads(base64.b64decode(envelope.group(1)))) from None
+        raise pickle.loads(base64.b64decode(envelope.group(1))) from None
 
 
 def begun_again(job: Callable[[], T]) -> T:
@@ -95,16 +94,6 @@ def begun_again(job: Callable[[], T]) -> T:
             if UNREPEATABLE not in str(error):
                 raise
     return job()
-
-
-def _error_of(fault: dict[str, Any]) -> BridgevalError:
-    kind = getattr(errors, fault["kind"], None)
-    if isinstance(kind, type) and issubclass(kind, BridgevalError):
-        error: BridgevalError = kind(*fault["parts"])
-    else:
-        error = MetricFailedError("the evaluation failed on an executor", *fault["parts"])
-    error.add_note(f"On the executor:\n{fault['traceback']}")
-    return error
 
 
 def check_executors(session: Any, plan: Plan) -> None:

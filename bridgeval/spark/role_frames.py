@@ -80,7 +80,9 @@ def tagged(
         raise InputError(
             f"the {role} have neither a score nor a rank, and rows of a Spark frame have no order",
             f"columns {', '.join(map(repr, frame.columns))}",
-            "add a column 'score' or 'rank', or say which it is with columns={'score': ...}",
+            "add a column 'score' or 'rank', or say which it is with {argument}",
+            argument="columns",
+            value={"score": ...},
         )
     fields = {part: frame.schema[name].dataType for part, name in chosen.items()}
     parts = {}

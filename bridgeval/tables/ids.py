@@ -173,7 +173,7 @@ def same_kind(first: Ids, second: Ids, what: str) -> None:
         raise MisalignedError(
             f"{what} are {first.kind}s on one side and {second.kind}s on the other, so nothing can match",
             f"{first.slice(0, 3).tolist()} against {second.slice(0, 3).tolist()}",
-            f"convert one side, e.g. frame[{column!r}] = frame[{column!r}].astype(str)",
+            f"convert one side: frame[{column!r}].astype(str), or --text-ids on the command line",
         )
 
 
@@ -246,4 +246,4 @@ def _examples(array: pa.Array) -> str:
 def _type_hint(kind: pa.DataType) -> str:
     if pa.types.is_floating(kind):
         return "floats are not exact as ids; convert with .astype('int64') or .astype(str)"
-    return "convert the column with .astype(str)"
+    return "convert the column: .astype(str), or --text-ids on the command line"

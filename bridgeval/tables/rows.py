@@ -128,7 +128,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     if pa.types.is_decimal(kind):
         column = pc.cast(column, pa.float64(), safe=False)
     elif not whole and not pa.types.is_floating(kind):
-        raise BadValueError(f"the {what} must hold numbers", f"type {kind}", "convert it with .astype('float64')")
+        raise BadValueError(f"the {what} must hold numbers", f"type {kind}", "convert the column to numbers")
     if column.null_count:
         raise BadValueError(
             f"the {what} has {column.null_count} missing value(s) (null or NaN)",

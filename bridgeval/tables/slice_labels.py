@@ -63,18 +63,19 @@ def labels_of(by: Any) -> tuple[Labels, ...]:
 
 def _labels_in(table: Any) -> Iterator[Labels]:
     if isinstance(table, Mapping) or not is_frame(table):
-        yield Labels("slice", "user", groups_of(table, "user", "by="))
+        yield Labels("slice", "user", groups_of(table, "user", "the slices"))
         return
     frame = as_table(table)
     aliases: dict[Side, tuple[str, ...]] = {"user": USER, "item": ITEM}
     ids = [(side, name) for side in aliases for name in frame.column_names if name.lower() in aliases[side]]
     if len(ids) != 1 or len(frame.column_names) < 2:
         raise MissingColumnError(
-            "by= must have one column with the user id or the item id, and at least one with labels",
+            "a table of slices must have one column with the user id or the item id, and at least one with labels",
             f"columns {frame.column_names}",
             f"rename the id to {USER[0]!r} or {ITEM[0]!r}",
+            argument="by",
         )
     ((side, own),) = ids
     for name in frame.column_names:
         if name != own:
-            yield Labels(name, side, groups_of(frame.select([own, name]), side, f"{name!r} of by="))
+            yield Labels(name, side, groups_of(frame.select([own, name]), side, f"{name!r} of the slices"))

@@ -88,7 +88,7 @@ def test_one_line_a_hint_and_the_right_exit_code(
     ("arguments", "code", "said", "hint"),
     [
         ("evaluate other.csv truth.csv", WRONG_DATA, "have no column for the user", "--columns user=..."),
-        ("evaluate recs.csv truth.csv -m EPC@2", WRONG_COMMAND, "EPC@2 needs item popularity", "give --history"),
+        ("evaluate recs.csv truth.csv -m EPC@2", WRONG_COMMAND, "EPC@2 needs item popularity", "give --train"),
         ("evaluate recs.csv ints.csv", WRONG_DATA, "strings on one side and integers on the other", "--text-ids"),
         ("evaluate recs.csv truth.csv --by bare.csv", WRONG_DATA, "'bare.csv' has no header", "-columns"),
         ("evaluate recs.csv truth.csv --device gpu", WRONG_COMMAND, "the device 'gpu' cannot be used", "auto"),
