@@ -110,5 +110,7 @@ def bytes_of(memory: int | str | None) -> int:
     found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(memory), re.IGNORECASE)
     budget = int(float(found[1]) * UNITS[found[2].lower()]) if found else 0
     if budget < 1:
-        raise BadParameterError("memory must be a number of bytes", f"{memory!r}", "e.g. {argument}", argument="memory", value="2GB")
+        raise BadParameterError(
+            "memory must be a number of bytes", f"{memory!r}", "e.g. {argument}", argument="memory", value="2GB"
+        )
     return budget
