@@ -1,0 +1,184 @@
+"""Every kernel against a plain loop, under both sets of implementations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from threading import Thread
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bridgeval.batch import kernels
+
+PAD = 30
+# Codes that do not fit into 32 bits together with their column.
+WIDE = 1 << 27
+# One small rectangle, and one that is sorted in several pieces.
+SHAPES = [(5, 9), (4000, 70)]
+
+FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(autouse=True, params=["cpu", "portable"])
+def chosen(request: pytest.FixtureRequest) -> Iterator[str]:
+    with kernels.use(request.param):
+        yield request.param
+
+
+def random_lists(shape: tuple[int, int], seed: int, pad: int = PAD, unique: bool = False) -> torch.Tensor:
+    """Lists of different lengths, filled up with `pad`."""
+    rng = np.random.default_rng(seed)
+    rows, width = shape
+    if unique:
+        codes = np.argsort(rng.random((rows, max(width + 3, 12))), axis=1)[:, :width]
+    else:
+        codes = rng.integers(0, min(pad, 2 * width), shape)
+    lengths = rng.integers(0, width + 1, (rows, 1))
+    return torch.from_numpy(np.where(np.arange(width) < lengths, codes, pad).astype(np.int32))
+
+
+def test_the_largest_shape_is_sorted_in_pieces():
+    assert math.prod(SHAPES[-1]) > 2 * kernels.CELLS_PER_PIECE
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (0, 3), (3, 0)])
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64, torch.float64])
+def test_rows_are_sorted(shape, kind):
+    cells = torch.from_numpy(np.random.default_rng(0).integers(-9, 9, shape)).to(kind)
+    assert kernels.sort_rows(cells).tolist() == [sorted(row) for row in cells.tolist()]
+
+
+def test_sorting_leaves_its_argument_alone():
+    cells = torch.tensor([[3, 1, 2]], dtype=torch.int32)
+    kernels.sort_rows(cells)
+    kernels.sort_with_index(cells, 3)
+    assert cells.tolist() == [[3, 1, 2]]
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (0, 3), (3, 0)])
+@pytest.mark.parametrize("pad", [PAD, WIDE])
+def test_sorted_rows_have_their_columns_and_equal_cells_keep_their_order(shape, pad):
+    codes = random_lists(shape, 1, pad)
+    values, index = kernels.sort_with_index(codes, pad)
+    expected = [sorted(range(shape[1]), key=row.__getitem__) for row in codes.tolist()]
+    assert index.tolist() == expected
+    assert values.tolist() == [sorted(row) for row in codes.tolist()]
+    assert (values.dtype, index.dtype) == (torch.int32, torch.int64)
+
+
+NUMBERS = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, float("-inf"), 5e-324, -5e-324, 1e308, -1e308]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    # Neighbors, which differ in the lowest bits alone.
+    st.integers(-3, 3).map(lambda n: 1.0 + n * float(np.spacing(1.0))),
+)
+
+
+@FAST
+@given(st.lists(NUMBERS, min_size=2, max_size=9), st.integers(0, 9), st.randoms())
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32])
+def test_any_numbers_are_ordered_by_score_then_precedence(kind, scores, length, random):
+    cells = torch.tensor([scores], dtype=torch.float64).clamp(-3e38, 3e38).to(kind)
+    precedence = torch.tensor([random.choices(range(4), k=len(scores))])
+    length = min(length, len(scores))
+    valid = torch.arange(len(scores))[None] < length
+    expected = sorted(range(length), key=lambda at: (-cells[0, at].item(), -precedence[0, at].item()))
+    assert kernels.order_by_score(cells, precedence, valid)[0, :length].tolist() == expected
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (0, 3), (3, 0)])
+@pytest.mark.parametrize("some_invalid", [True, False])
+def test_rows_are_ordered_by_score_then_precedence_then_column(shape, some_invalid):
+    rng = np.random.default_rng(5)
+    scores, precedence = torch.from_numpy(rng.integers(-20, 20, shape) / 4), torch.from_numpy(rng.integers(0, 4, shape))
+    valid = torch.from_numpy(rng.random(shape) < 0.8) if some_invalid else torch.ones(shape, dtype=torch.bool)
+    index = kernels.order_by_score(scores, precedence, valid if some_invalid else None)
+    for row, (numbers, first, filled) in enumerate(
+        zip(scores.tolist(), precedence.tolist(), valid.tolist(), strict=True)
+    ):
+        cells = [at for at in range(shape[1]) if filled[at]]
+        cells.sort(key=lambda at, numbers=numbers, first=first: (-numbers[at], -first[at], at))
+        assert index[row].tolist()[: len(cells)] == cells
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (0, 3), (3, 0)])
+@pytest.mark.parametrize("width", [0, 4, 12])
+@pytest.mark.parametrize("pad", [PAD + 100, WIDE])
+@pytest.mark.parametrize("unique", [True, False])
+def test_matches_are_those_that_a_loop_finds(shape, width, pad, unique):
+    left = random_lists(shape, 2, pad, unique)
+    right = random_lists((shape[0], width), 3, pad).sort(dim=1).values
+    expected = [
+        (row, column, right[row].tolist().index(code))
+        for row, codes in enumerate(left.tolist())
+        for column, code in enumerate(codes)
+        if code != pad and code in right[row].tolist()
+    ]
+    found = kernels.match_rows(left, right, pad)
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
+    assert all(part.dtype == torch.int64 for part in found)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_repeats_are_those_that_a_loop_finds(shape):
+    codes = random_lists(shape, 4)
+    expected = [[code != PAD and code in row[:at] for at, code in enumerate(row)] for row in codes.tolist()]
+    assert kernels.find_repeats(codes, PAD).tolist() == expected
+    assert kernels.count_repeats(codes, PAD) == sum(map(sum, expected)) > 0
+    assert kernels.count_repeats(random_lists(shape, 4, 1000, unique=True), 1000) == 0
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (30, 5000), (0, 3), (3, 0)])
+def test_true_cells_are_counted(shape):
+    flags = torch.from_numpy(np.random.default_rng(1).random(shape) < 0.5)
+    assert kernels.count_true(flags).tolist() == [sum(row) for row in flags.tolist()]
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64])
+@pytest.mark.parametrize("shape", [(0,), (60,), (12, 5)])
+def test_numbers_are_added_up_by_code_and_the_last_code_is_left_out(kind, shape):
+    rng = np.random.default_rng(2)
+    codes = torch.from_numpy(rng.integers(0, 5, shape)).to(kind)
+    weights = torch.from_numpy(rng.integers(-8, 8, shape) / 4)
+    counts, sums = [0.0] * 5, [0.0] * 5
+    for code, weight in zip(codes.reshape(-1).tolist(), weights.reshape(-1).tolist(), strict=True):
+        counts[code] += 1
+        sums[code] += weight
+    assert kernels.sum_by_code(codes, 4).tolist() == counts[:4]
+    assert kernels.sum_by_code(codes, 4, weights).tolist() == sums[:4]
+    assert kernels.sum_by_code(codes, 9, weights).tolist() == [*sums, 0, 0, 0, 0]
+
+
+def test_rows_are_added_up_by_code_and_infinite_ones_stay_with_theirs():
+    rng = np.random.default_rng(4)
+    cells, codes = rng.integers(-9, 9, (40, 6)) / 2, rng.integers(0, 3, 40)
+    cells[codes == 2] = -np.inf
+    expected = [
+        [sum(row[at] for row, code in zip(cells, codes, strict=True) if code == one) for at in range(6)]
+        for one in range(4)
+    ]
+    assert kernels.sum_rows_by_code(torch.from_numpy(cells), torch.from_numpy(codes), 4).tolist() == expected
+
+
+@pytest.mark.parametrize("cutoffs", [(1,), (1, 3, 5), (9,)])
+def test_entries_are_added_up_to_each_cutoff(cutoffs):
+    rng = np.random.default_rng(6)
+    flags, values = rng.random((7, 6)) < 0.4, rng.integers(-4, 4, (7, 6)) / 2
+    rows, places = (torch.from_numpy(part) for part in np.nonzero(flags))
+    counts = [[float(sum(row[:k])) for row in flags] for k in cutoffs]
+    sums = [[float((row[:k] * flags[at, :k]).sum()) for at, row in enumerate(values)] for k in cutoffs]
+    assert kernels.sum_at_cutoffs(rows, places, cutoffs, 7).tolist() == counts
+    assert kernels.sum_at_cutoffs(rows, places, cutoffs, 7, torch.from_numpy(values[flags])).tolist() == sums
+
+
+def test_the_choice_holds_in_other_threads_and_ends_with_the_block(chosen):
+    seen = []
+    with kernels.use("portable"):
+        thread = Thread(target=lambda: seen.append(kernels._choice))
+        thread.start()
+        thread.join()
+    assert (seen, kernels._choice) == (["portable"], chosen)
