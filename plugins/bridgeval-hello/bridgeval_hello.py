@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from bridgeval import TopKMetric, hookimpl
-from bridgeval.engine.blocks import Hits
+from bridgeval.plugin import Hits, TopKMetric, hookimpl
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridgeval import hookimpl
-from bridgeval.engine.source import DeferredSource, source_of
 from bridgeval.errors import InputError
+from bridgeval.plugin import DeferredSource, hookimpl, source_of
 
 
 @dataclass(frozen=True)
