@@ -104,7 +104,7 @@ def _names(vocabulary: Any, items: Tensor, valid: Tensor) -> tuple[list[Any], li
 
 
 @dataclass(frozen=True)
-class Pairs:
+class JoinedPairs:
     """Shown pairs that also are in the truth, joined by (user, item).
 
     Attributes:
@@ -123,17 +123,17 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Joined(Block[Pairs]):
+class Joined(Block[JoinedPairs]):
     """Predictions beside what they predict."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> Pairs:
+    def make(self, blocks: Blocks) -> JoinedPairs:
         truth = blocks[Relevant(self.relevance)]
         rows, predicted, at = blocks.batch.shown.predictions(self.ranking, truth)
         found = torch.bincount(rows, minlength=len(blocks))
-        return Pairs(
+        return JoinedPairs(
             rows,
             predicted.double(),
             picked(truth.gains, rows, at).double(),

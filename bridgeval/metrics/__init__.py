@@ -7,17 +7,20 @@ from collections.abc import Iterable
 from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import hookimpl
 from bridgeval.metrics.accuracy import (
+    AUC,
     F1,
+    GAUC,
+    LAUC,
     MAP,
     MAR,
     MRR,
     HitRate,
     Precision,
     Recall,
+    RocAuc,
     nDCG,
     nDCGRendle2020,
 )
-from bridgeval.metrics.auc import AUC, GAUC, LAUC
 from bridgeval.metrics.bias import ACLT, APLT, ARP, PopREO, PopRSP
 from bridgeval.metrics.counterfactual import (
     IPS,
@@ -30,19 +33,20 @@ from bridgeval.metrics.counterfactual import (
     NCISRecall,
 )
 from bridgeval.metrics.coverage import Coverage, ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
-from bridgeval.metrics.deviation import ItemMADRanking, ItemMADRating, UserMADRanking, UserMADRating
-from bridgeval.metrics.discovery import (
-    CategoricalDiversity,
-    Novelty,
-    Surprisal,
-    Unexpectedness,
+from bridgeval.metrics.diversity import CategoricalDiversity, Gini, ShannonEntropy, SRecall
+from bridgeval.metrics.fairness import (
+    REO,
+    RSP,
+    BiasDisparityBD,
+    BiasDisparityBR,
+    BiasDisparityBS,
+    ItemMADRanking,
+    ItemMADRating,
+    UserMADRanking,
+    UserMADRating,
 )
-from bridgeval.metrics.disparity import BiasDisparityBD, BiasDisparityBR, BiasDisparityBS
-from bridgeval.metrics.diversity import Gini, ShannonEntropy, SRecall
-from bridgeval.metrics.fairness import REO, RSP
-from bridgeval.metrics.listauc import RocAuc
 from bridgeval.metrics.multiobjective import EucDistance, Hypervolume
-from bridgeval.metrics.novelty import EFD, EPC
+from bridgeval.metrics.novelty import EFD, EPC, Novelty, Surprisal, Unexpectedness
 from bridgeval.metrics.rating import MAE, MSE, RMSE
 
 __all__ = [

@@ -7,7 +7,7 @@ n = number of items shown. B users, D depth of the ranked lists.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -15,14 +15,26 @@ from torch import Tensor
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.batch.sorting import numbers
 from bridgeval.batch.tensors import where
-from bridgeval.engine.blocks import Block, Blocks, RelevantCount, ShownCount
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    Matches,
+    RelevantCount,
+    ShownCount,
+    ShownWithin,
+)
 from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
+from bridgeval.engine.state import State, Sums
+from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 from bridgeval.metrics.blocks.gains import Discount, Gain, GainInEffect, Ideal, NormalisedGain
 from bridgeval.metrics.blocks.hits import HitCount, HitPlaces, Repeated
+from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
+
+CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
 
 @dataclass(frozen=True)
@@ -295,3 +307,151 @@ class PrecisionSums(Block[Running[Tensor]]):
     def make(self, blocks: Blocks) -> Running[Tensor]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         return hits.running(hits.ordinal.double() / hits.place_of)
+
+
+@dataclass(frozen=True)
+class AUC(UserMetric):
+    """The share of a user's irrelevant candidates that stand below a relevant item, averaged over all relevant items
+    of all users (a micro average); ties count half.
+
+    Undefined for users whose candidates are all relevant: their items do not enter.
+
+    Attributes:
+        tied: an irrelevant item of equal score counts "half"; or by the "order" that the ranking gives, as in WarpRec.
+        negatives: how many a relevant item can stand above: the irrelevant ones that are "ranked"; or, as in WarpRec,
+            what the "catalogue" has without masked and without relevant items, plus one. Then the worst item scores
+            above 0, masked relevant items are taken off twice, and sampled candidates count as a whole catalogue.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "AUC", catalogue=["a", "b", "c"])["AUC"]
+    0.5
+    """
+
+    name = "AUC"
+    family = "accuracy"
+
+    tied: Tied = field(default="half", kw_only=True)
+    negatives: Negatives = field(default="ranked", kw_only=True)
+
+    def needs(self) -> Needs:
+        return replace(super().needs(), depth=0) | CANDIDATES
+
+    def values(self, blocks: Blocks) -> Tensor:
+        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
+        total = torch.where(pairs.found, pairs.share, 0.0).sum(1)
+        return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
+
+    def start(self) -> State:
+        return Sums() if self.over == "mean" else super().start()
+
+    def update(self, blocks: Blocks) -> State:
+        if self.over != "mean":
+            return super().update(blocks)
+        defined = self.counted(blocks)
+        if self.negatives == "ranked":
+            defined = defined & ~self.values(blocks).isnan()
+        relevant = blocks[RelevantCount(self.relevance)][defined]
+        total = (self.values(blocks)[defined] * relevant).sum()
+        return Sums({"total": float(total), "relevant": int(relevant.sum()), "users": int(defined.sum())})
+
+    def compute(self, state: Any) -> Result:
+        if self.over != "mean":
+            return super().compute(state)
+        return Result(state["total"] / state["relevant"] if state["relevant"] else float("nan"), users=state["users"])
+
+
+@dataclass(frozen=True)
+class GAUC(AUC):
+    """AUC of each user, averaged over users.
+
+    Attributes:
+        weight: "equal" users, or by the number of "relevant" items.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["c"]}, "GAUC", catalogue=["a", "b", "c"])["GAUC"]
+    0.0
+    """
+
+    name = "GAUC"
+
+    weight: Literal["equal", "relevant"] = field(default="equal", kw_only=True)
+
+    def start(self) -> State:
+        return super().start() if self.weight == "relevant" else UserMetric.start(self)
+
+    def update(self, blocks: Blocks) -> State:
+        return super().update(blocks) if self.weight == "relevant" else UserMetric.update(self, blocks)
+
+    def compute(self, state: Any) -> Result:
+        return super().compute(state) if self.weight == "relevant" else UserMetric.compute(self, state)
+
+
+@dataclass(frozen=True)
+class LAUC(TopKMetric):
+    """AUC limited to the first k places: relevant items beyond them score 0; divided by min(k, P).
+
+    Attributes:
+        tied, negatives: as in AUC.
+
+    >>> import bridgeval
+    >>> dict(bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "LAUC@1,2", catalogue=["a", "b", "c"]))
+    {'LAUC@1': 0.0, 'LAUC@2': 0.5}
+    """
+
+    name = "LAUC"
+    family = "accuracy"
+
+    tied: Tied = field(default="half", kw_only=True)
+    negatives: Negatives = field(default="ranked", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | CANDIDATES
+
+    def values(self, blocks: Blocks) -> Tensor:
+        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
+        at = blocks[Matches(self.ranking, self.relevance)][:, : self.k]
+        # A last column of zeros stands for the places without a hit.
+        share = torch.nn.functional.pad(pairs.share, (0, 1))
+        total = share.gather(1, at.masked_fill(at < 0, share.shape[1] - 1)).sum(1)
+        return total / blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k)
+
+
+@dataclass(frozen=True)
+class RocAuc(TopKMetric):
+    """The share of (hit, miss) pairs of the first k places in which the hit stands higher (Hanley and McNeil 1982).
+
+    Undefined for lists of hits only or of misses only: they have no such pair.
+
+    Attributes:
+        one_sided: what such lists get: "undefined"; or "bounds", 1 for hits only and 0 without a hit.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "RocAuc@3")["RocAuc@3"]
+    0.5
+    """
+
+    name = "RocAuc"
+    family = "accuracy"
+
+    one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits = blocks[HitCount(self.k, self.ranking, self.relevance, "each")]
+        misses = blocks[ShownWithin(self.k, self.ranking)] - hits
+        value = 1 - blocks[Inversions(self.ranking, self.relevance)].up_to(self.k) / (hits * misses)
+        if self.one_sided == "bounds":
+            value = torch.where(misses == 0, 1.0, value)
+            value = torch.where(hits == 0, 0.0, value)
+        return value
+
+
+@dataclass(frozen=True)
+class Inversions(Block[Running[Tensor]]):
+    """The misses above each hit in the first k places, added up: `[B]` float64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Running[Tensor]:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        return hits.running((hits.place_of - hits.ordinal).double())

@@ -11,10 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance, repeats
 from bridgeval.batch.sorting import numbers
 from bridgeval.batch.tensors import where
-from bridgeval.engine.blocks import Block, Blocks, Relevant, by_item
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    Ranked,
+    Relevant,
+    ShownColumn,
+    Users,
+    at_cutoff,
+    by_item,
+)
 from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
@@ -22,7 +31,17 @@ from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.metrics.blocks.feature_bits import LabelBits, label_count
 from bridgeval.metrics.blocks.hits import HitPlaces
-from bridgeval.metrics.blocks.listed_items import Among, HitItems, among_needs, cell_counts, item_counts, population
+from bridgeval.metrics.blocks.listed_items import (
+    Among,
+    HitItems,
+    ListedItems,
+    among_needs,
+    bits_over_places,
+    cell_counts,
+    item_counts,
+    places_counted,
+    population,
+)
 
 # Numbers up to so many times as many as there are of them are counted, which takes less time than to sort them.
 COUNTERS_PER_NUMBER = 32
@@ -184,3 +203,69 @@ class RelevantTopics(Block[Tensor]):
         return label_count(
             reduce(torch.bitwise_or, by_item(bits, items).unbind(1), none) for bits in blocks[LabelBits(positive=True)]
         ).double()
+
+
+@dataclass(frozen=True)
+class CategoricalDiversity(TopKMetric):
+    """How many different categories the first k places show, for each item shown.
+
+    Items of several categories show all of them, so that the value may exceed 1; items without one show none.
+
+    Undefined for users who were shown nothing.
+
+    Attributes:
+        of: the categories of "items", given as item_features; or of "rows", each with its own, which lists
+            that RePlay's class reads have.
+        divide_by: "shown", n; or "k".
+
+    >>> import bridgeval
+    >>> genres = {"a": "rock", "b": "rock", "c": "jazz"}
+    >>> report = bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "CategoricalDiversity@2", item_features=genres)
+    >>> report["CategoricalDiversity@2"]
+    0.5
+    """
+
+    name = "CategoricalDiversity"
+    family = "diversity"
+
+    users: Users = field(default="shown", kw_only=True)
+    of: Literal["items", "rows"] = field(default="items", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        if self.of == "rows":
+            return super().needs() | Needs(pairs=frozenset({"category"}))
+        return super().needs() | Needs(context=frozenset({"item features"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        if self.of == "items":
+            cutoffs = blocks.together_with(self.k)
+            different = blocks[ListedLabels(self.ranking, cutoffs)][cutoffs.index(self.k)]
+        else:
+            different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k).double()
+        return different / places_counted(blocks, self.ranking, self.k, self.divide_by)
+
+
+@dataclass(frozen=True)
+class ListedLabels(Block[Tensor]):
+    """How many features the items in the first places of each list have between them: `[cutoffs, B]` float64."""
+
+    ranking: Ranking
+    cutoffs: tuple[int, ...]
+
+    def make(self, blocks: Blocks) -> Tensor:
+        items = blocks[ListedItems(self.ranking)]
+        return label_count(bits_over_places(items, words, self.cutoffs) for words in blocks[LabelBits()]).double()
+
+
+@dataclass(frozen=True)
+class CategoryCounts(Block[Tensor]):
+    """Different categories, of the column `category`, in the first 1, 2, ... places: `[B, D]` int64."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        none = -1
+        codes = blocks[ShownColumn("category", self.ranking)].long()
+        codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid, none)
+        return ((codes != none) & ~repeats(codes, none)).cumsum(1)

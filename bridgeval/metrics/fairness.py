@@ -7,18 +7,44 @@ out of comparisons, but they stay in totals. WarpRec compares them as one more g
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, RelevantCount, Users
-from bridgeval.engine.metric import TotalMetric
+from bridgeval.batch.ranking import Relevance
+from bridgeval.batch.tensors import sums_by_code
+from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, ShownWithin, UserGroups, Users
+from bridgeval.engine.metric import PolicyMetric, TotalMetric, UserMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Floats, Sums, Tally
+from bridgeval.engine.state import Floats, ItemSums, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.group_counts import history_counts, hit_counts, relevant_counts, shown_counts
+from bridgeval.metrics.accuracy import nDCG
+from bridgeval.metrics.blocks.composite import PartValues, check_parts
+from bridgeval.metrics.blocks.gains import Gain
+from bridgeval.metrics.blocks.group_counts import (
+    HistoryPairs,
+    grouped,
+    history_counts,
+    hit_counts,
+    relevant_counts,
+    shown_counts,
+    shown_pairs,
+)
 from bridgeval.metrics.blocks.item_groups import ItemGroups, Unassigned, Undefined, compared, group_sizes, item_labels
-from bridgeval.metrics.blocks.listed_items import population, spread
+from bridgeval.metrics.blocks.item_sums import CellScores, GainSums, GroupScores, HitScores, ScoreSums
+from bridgeval.metrics.blocks.listed_items import (
+    cell_counts,
+    counted_items,
+    mean_gap,
+    population,
+    ratio,
+    spread,
+    user_group_count,
+    who,
+)
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
 
@@ -119,3 +145,381 @@ class RSP(TotalMetric):
 
     def compute(self, state: Any) -> Result:
         return compared(state, spread, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class ItemDeviation(TotalMetric):
+    """What ItemMADRanking and ItemMADRating share: items are averaged over their appearances, groups over their items.
+
+    Items that no list holds do not enter the average of their group. What the catalogue lacks is not an item without a
+    group, so it does not enter where these are compared.
+    """
+
+    family = "fairness"
+    higher_is_better = False
+
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        context = {"item groups"} if self.unassigned == "skip" else {"item groups", "catalogue"}
+        return super().needs() | Needs(context=frozenset(context))
+
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        """`[V]` float64 each: the sum of what is averaged over the appearances of each item, and how many there are."""
+        raise NotImplementedError(f"{type(self).__name__} must define appearances(blocks)")
+
+    def update(self, blocks: Blocks) -> Tally:
+        # Columns that lie in one piece each, for `compute` takes them apart again.
+        sums = np.stack(self.appearances(blocks)).T
+        if self.unassigned == "group":
+            sums = np.where(blocks.lookup.in_catalogue[:-1, None].cpu().numpy(), sums, 0)
+        facts = {"groups": blocks.context.items["groups"]}
+        return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)
+
+    def compute(self, state: Any) -> Result:
+        if state.items.ids is None:
+            return compared(state, mean_gap, self.undefined, self.unassigned)
+        table, (total, count) = state.facts["groups"], state.items.values.T
+        means = total / np.maximum(count, 1)
+        groups, size = table.aligned(state.items.ids), len(table.labels) + 1
+        sums = {
+            "users": state.sums["users"],
+            "found": np.bincount(groups, weights=means, minlength=size),
+            "there": np.bincount(groups, weights=count > 0, minlength=size),
+        }
+        by_group = Tally(Sums(sums), facts={"labels": table.labels})
+        return compared(by_group, mean_gap, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class ItemMADRanking(ItemDeviation):
+    """The gap between item groups in discounted gain: an item that is shown is worth `g(r) / log2(j + 1)` at place j.
+
+    Attributes:
+        gain: what a relevant item is worth, as in nDCG; WarpRec takes "shifted".
+        discount: "log2"; WarpRec takes "none", though its documentation speaks of discounted gain.
+        unassigned: items without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "ItemMADRanking@2", item_groups=groups)["ItemMADRanking@2"]
+    1.0
+    """
+
+    name = "ItemMADRanking"
+
+    users: Users = field(default="relevant", kw_only=True)
+    gain: Gain = field(default="exponential", kw_only=True)
+    discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
+
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        gains = blocks[GainSums(self.gain, self.discount, self.ranking, self.relevance, who(blocks, self))]
+        return gains.up_to(self.k)[:-1], cell_counts(blocks, self)
+
+
+@dataclass(frozen=True)
+class ItemMADRating(ItemDeviation):
+    """The gap between item groups in the score they are shown with.
+
+    Attributes:
+        count: all appearances ("shown"); or only "hits", as in WarpRec.
+        unassigned, undefined: as in ItemMADRanking.
+
+    >>> import bridgeval
+    >>> groups = {"a": "jazz", "b": "rock"}
+    >>> report = bridgeval.evaluate({1: {"a": 4.0, "b": 2.5}}, {1: ["a"]}, "ItemMADRating@2", item_groups=groups)
+    >>> report["ItemMADRating@2"]
+    1.5
+    """
+
+    name = "ItemMADRating"
+
+    count: Literal["shown", "hits"] = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        if self.count == "shown":
+            return blocks[CellScores(self.ranking, who(blocks, self))].up_to(self.k), cell_counts(blocks, self)
+        scores, counts = blocks[HitScores(self.ranking, self.relevance, who(blocks, self))]
+        return scores.up_to(self.k)[:-1], counts.up_to(self.k)[:-1]
+
+
+@dataclass(frozen=True)
+class UserDeviation(TotalMetric):
+    """What UserMADRanking and UserMADRating share: groups are averaged over their users that have a value."""
+
+    family = "fairness"
+    higher_is_better = False
+
+    users: Users = field(default="relevant", kw_only=True)
+    unassigned: Unassigned = field(default="skip", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"user groups"}))
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        """`[B]` float64, NaN where undefined."""
+        raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
+
+    def totals(self, blocks: Blocks) -> Floats:
+        """`[G + 1]`: the values of all users, added up by group."""
+        return sums_by_code(blocks[UserGroups()], user_group_count(blocks), self.user_values(blocks))
+
+    def update(self, blocks: Blocks) -> Tally:
+        groups, size = blocks[UserGroups()], user_group_count(blocks)
+        users, total, count = len(blocks), self.totals(blocks), blocks[UserGroupSizes()]
+        if np.isnan(total).any() or not blocks.everyone(self.counted(blocks)):
+            values = self.user_values(blocks)
+            has_value = self.counted(blocks) & ~values.isnan()
+            values, groups = values[has_value], groups[has_value]
+            users, total, count = len(values), sums_by_code(groups, size, values), sums_by_code(groups, size)
+        facts = {"labels": blocks.context.users["groups"].labels}
+        return Tally(Sums({"users": users, "found": total, "there": count}), facts=facts)
+
+    def compute(self, state: Any) -> Result:
+        return compared(state, mean_gap, self.undefined, self.unassigned)
+
+
+@dataclass(frozen=True)
+class UserGroupSizes(Block[Floats]):
+    """How many users of the batch are in each group, those without one first: `[G + 1]` float64."""
+
+    def make(self, blocks: Blocks) -> Floats:
+        return sums_by_code(blocks[UserGroups()], user_group_count(blocks))
+
+
+@dataclass(frozen=True)
+class UserMADRanking(UserDeviation):
+    """The gap between user groups in the quality of their lists.
+
+    Attributes:
+        metric: the quality, by default nDCG at the same cutoff; any metric that gives per-user values.
+        gain: of that nDCG; WarpRec takes "shifted".
+        unassigned: users without a group are not compared ("skip"), or are a "group" as in WarpRec.
+        undefined: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: ["a"], 2: ["b"]}, {1: ["a"], 2: ["a"]}
+    >>> bridgeval.evaluate(lists, truth, "UserMADRanking@1", user_groups={1: "old", 2: "new"})["UserMADRanking@1"]
+    1.0
+    """
+
+    name = "UserMADRanking"
+    made_of: ClassVar[tuple[str, ...]] = ("metric",)
+
+    metric: UserMetric | None = field(default=None, kw_only=True)
+    gain: Gain = field(default="exponential", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_parts(self.name, [] if self.metric is None else [self.metric])
+
+    def needs(self) -> Needs:
+        return super().needs() | self._metric.needs()
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        return blocks[PartValues(self._metric)]
+
+    @cached_property
+    def _metric(self) -> UserMetric:
+        return self.metric or nDCG(self.k, gain=self.gain, **self.policies)
+
+
+@dataclass(frozen=True)
+class UserMADRating(UserDeviation):
+    """The gap between user groups in the mean score of the first k places. Users who were shown nothing have no value.
+
+    WarpRec keeps masked items in short lists (masked="keep"); their score of -inf makes it infinite or undefined.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: {"a": 4.0}, 2: {"b": 2.5}}, {1: ["a"], 2: ["a"]}
+    >>> bridgeval.evaluate(lists, truth, "UserMADRating@1", user_groups={1: "old", 2: "new"})["UserMADRating@1"]
+    1.5
+    """
+
+    name = "UserMADRating"
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(pairs=frozenset({"score"}))
+
+    def user_values(self, blocks: Blocks) -> Tensor:
+        total = blocks[ScoreSums(self.ranking)].up_to(self.k)
+        return total / blocks[ShownWithin(self.k, self.ranking)]
+
+    def totals(self, blocks: Blocks) -> Floats:
+        if int(blocks[ShownCount(self.ranking)].min()) < self.k:
+            return super().totals(blocks)
+        return np.add.reduce(blocks[GroupScores(self.ranking)][:, : self.k], axis=1) / self.k
+
+
+PAIRS = Needs(context=frozenset({"item groups", "catalogue", "user groups"}))
+
+
+def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) -> Result:
+    """The preference of each user group for each item group over that group's share of the catalogue.
+
+    Args:
+        counts: `[user groups + 1, item groups + 1]`.
+        facts: `user labels`, `item labels` and `sizes`.
+        undefined: what user groups without any count get.
+        users: how many users were counted.
+    """
+    if not facts:
+        return Result(None, users=users)
+    totals = counts.sum(1, keepdims=True)
+    preference = ratio(counts, np.maximum(totals, 1) if undefined == "zero" else totals)
+    bias = ratio(preference, facts["sizes"] / facts["sizes"].sum())
+    parts = {
+        f"{user}, {item}": float(bias[row, column])
+        for row, user in enumerate(facts["user labels"], start=1)
+        for column, item in enumerate(facts["item labels"], start=1)
+    }
+    return Result(None, parts, users=users)
+
+
+def _tally(blocks: Blocks, metric: PolicyMetric, counts: Floats) -> Tally:
+    """The state of counts by user group and item group."""
+    users, items = blocks.context.users["groups"].labels, item_labels(blocks)
+    facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
+    return Tally(Sums({"users": population(blocks, metric), "counts": counts}), facts=facts)
+
+
+@dataclass(frozen=True)
+class BiasDisparityBR(TotalMetric):
+    """How much more, or less, the lists of a user group hold of an item group than the catalogue does.
+
+    For user group G and item group C: `(places of G's lists that hold an item of C / all places of G's lists) / (items
+    of C / items)`; 1 is neutral (Tsintzou, Pitoura and Tsaparas 2018). The result has a part for each pair and no value
+    for all. Undefined for user groups that were shown nothing, and for item groups without an item.
+
+    Attributes:
+        undefined: what user groups that were shown nothing get: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old", 2: "new"}}
+    >>> dict(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "BiasDisparityBR@1", catalogue=["a", "b"], **groups))
+    {'BiasDisparityBR@1[new, jazz]': 0.0, 'BiasDisparityBR@1[new, rock]': 2.0,
+     'BiasDisparityBR@1[old, jazz]': 2.0, 'BiasDisparityBR@1[old, rock]': 0.0}
+    """
+
+    name = "BiasDisparityBR"
+    family = "fairness"
+    higher_is_better = None
+
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | PAIRS
+
+    def update(self, blocks: Blocks) -> Tally:
+        return _tally(blocks, self, shown_pairs(blocks, self, ItemGroups()))
+
+    def compute(self, state: Any) -> Result:
+        return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
+
+
+@dataclass(frozen=True)
+class BiasDisparityBS(PolicyMetric):
+    """How much more, or less, the history of a user group holds of an item group than the catalogue does.
+
+    As BiasDisparityBR, with what users have in the history in place of their lists.
+
+    Attributes:
+        source: the "history"; or the rows of the "truth" with a gain other than 0, as in WarpRec, whose documentation
+            promises the training set.
+        undefined: what user groups without any pair get: "nan", or "zero" as in WarpRec.
+
+    >>> import bridgeval
+    >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old", 2: "new"}}
+    >>> history = {1: ["a", "b"], 2: ["b"]}
+    >>> dict(bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBS", history=history, **groups))
+    {'BiasDisparityBS[new, jazz]': 0.0, 'BiasDisparityBS[new, rock]': 2.0,
+     'BiasDisparityBS[old, jazz]': 1.0, 'BiasDisparityBS[old, rock]': 1.0}
+    """
+
+    name = "BiasDisparityBS"
+    family = "fairness"
+    higher_is_better = None
+
+    users: Users = field(default="history", kw_only=True)
+    source: Literal["history", "truth"] = field(default="history", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        lists = frozenset({"history lists"} if self.source == "history" else ())
+        return Needs(users=super().needs().users, lists=lists) | PAIRS
+
+    def start(self) -> Tally:
+        return Tally()
+
+    def update(self, blocks: Blocks) -> Tally:
+        if self.source == "history":
+            return _tally(blocks, self, blocks[HistoryPairs(ItemGroups(known=True), who(blocks, self))])
+        truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
+        items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
+        items = counted_items(blocks, who(blocks, self), items)
+        cells = grouped(blocks, blocks[ItemGroups()], items, blocks[UserGroups()][:, None])
+        return _tally(blocks, self, cells.counts())
+
+    def compute(self, state: Any) -> Result:
+        return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
+
+
+@dataclass(frozen=True)
+class BiasDisparityBD(TotalMetric):
+    """How much the lists amplify the bias of the history: `(BR - BS) / BS` for each pair of groups; 0 is neutral.
+
+    BR and BS are those of BiasDisparityBR and BiasDisparityBS (Tsintzou, Pitoura and Tsaparas 2018). Undefined where BS
+    is 0 or undefined.
+
+    Attributes:
+        source: where BS comes from, see BiasDisparityBS.
+        undefined: "nan"; or, as in WarpRec, 0 where BR is 0 too ("zero") and the largest float32 where it is not.
+
+    >>> import bridgeval
+    >>> groups = {"item_groups": {"a": "jazz", "b": "rock"}, "user_groups": {1: "old"}}
+    >>> dict(bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "BiasDisparityBD@1", history={1: ["a", "b"]}, **groups))
+    {'BiasDisparityBD@1[old, jazz]': 1.0, 'BiasDisparityBD@1[old, rock]': -1.0}
+    """
+
+    name = "BiasDisparityBD"
+    family = "fairness"
+    higher_is_better = None
+
+    source: Literal["history", "truth"] = field(default="history", kw_only=True)
+    undefined: Undefined = field(default="nan", kw_only=True)
+
+    def needs(self) -> Needs:
+        shown, had = self._parts
+        return shown.needs() | had.needs()
+
+    def start(self) -> Joint:
+        return Joint((Tally(), Tally()))
+
+    def update(self, blocks: Blocks) -> Joint:
+        return Joint(tuple(part.update(blocks) for part in self._parts))
+
+    def compute(self, state: Any) -> Result:
+        shown, had = (part.compute(one) for part, one in zip(self._parts, state.parts, strict=True))
+        parts = {name: self._disparity(value, had.parts[name]) for name, value in shown.parts.items()}
+        return Result(None, parts, users=shown.users)
+
+    @cached_property
+    def _parts(self) -> tuple[BiasDisparityBR, BiasDisparityBS]:
+        policies = {**self.policies, "users": self.source}
+        return (
+            BiasDisparityBR(self.k, undefined=self.undefined, **self.policies),
+            BiasDisparityBS(source=self.source, undefined=self.undefined, **policies),
+        )
+
+    def _disparity(self, shown: float, had: float) -> float:
+        if had:
+            return (shown - had) / had if self.undefined == "nan" or not np.isnan(shown - had) else 0.0
+        if self.undefined == "nan":
+            return float("nan")
+        return torch.finfo(torch.float32).max if shown else 0.0

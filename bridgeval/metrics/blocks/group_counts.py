@@ -18,12 +18,12 @@ from bridgeval.engine.state import Floats
 from bridgeval.metrics.blocks.hits import HitPlaces
 from bridgeval.metrics.blocks.listed_items import (
     CellCounts,
-    HistoryItems,
+    HistoryCells,
     HistoryTally,
     HitItems,
     ItemTally,
     ListedItems,
-    RelevantItems,
+    RelevantCells,
     cell_counts,
     counted_items,
     listed_by,
@@ -34,7 +34,7 @@ from bridgeval.metrics.blocks.listed_items import (
 
 
 @dataclass(frozen=True)
-class Codes:
+class GroupCodes:
     """Groups of items.
 
     Attributes:
@@ -77,7 +77,7 @@ class Grouped:
         return sums_by_code(self.codes[cells], users * items).reshape(self.shape)[:, : items - 1]
 
 
-def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None = None) -> Grouped:
+def grouped(blocks: Blocks, groups: GroupCodes, items: Tensor, users: Tensor | None = None) -> Grouped:
     """Items of any shape by their group; with the group of each user, of a shape that fits theirs, by both."""
     codes, count = by_item(groups.codes, items), groups.count + 1
     if users is None:
@@ -89,7 +89,7 @@ def grouped(blocks: Blocks, groups: Codes, items: Tensor, users: Tensor | None =
 class CellGroups(Block[Running[Floats]]):
     """How many of the first k places hold an item of each group: `[user groups, item groups]` float64."""
 
-    groups: Block[Codes]
+    groups: Block[GroupCodes]
     listed: ListedItems
     by_user: bool = False
 
@@ -103,7 +103,7 @@ class CellGroups(Block[Running[Floats]]):
 class ShownPairs(Block[Floats]):
     """How many of the first k places of each user group's lists hold an item of each group: `[user groups, groups]`."""
 
-    groups: Block[Codes]
+    groups: Block[GroupCodes]
     listed: ListedItems
     k: int
 
@@ -117,7 +117,7 @@ class ShownPairs(Block[Floats]):
 class HitGroups(Block[Running[Floats]]):
     """How many hits in the first k places are of each group, and of none: `[item groups + 1]` float64."""
 
-    groups: Block[Codes]
+    groups: Block[GroupCodes]
     ranking: Ranking
     relevance: Relevance
     counted: Counted | None
@@ -133,7 +133,7 @@ class HitGroups(Block[Running[Floats]]):
 class GroupCounts(Block[Floats]):
     """How many cells hold an item of each group: `[item groups]` float64."""
 
-    groups: Block[Codes]
+    groups: Block[GroupCodes]
     tally: ItemTally | HistoryTally
 
     def make(self, blocks: Blocks) -> Floats:
@@ -147,11 +147,11 @@ class GroupCounts(Block[Floats]):
 class HistoryPairs(Block[Floats]):
     """How many items of each group the users of each group have in the history: `[user groups, item groups]`."""
 
-    groups: Block[Codes]
+    groups: Block[GroupCodes]
     counted: Counted | None
 
     def make(self, blocks: Blocks) -> Floats:
-        items = HistoryItems(self.counted)
+        items = HistoryCells(self.counted)
         if tells_user_groups(blocks, items):
             return blocks[self.groups].sums_by_row(blocks[HistoryTally(items)])
         return grouped(blocks, blocks[self.groups], blocks[items], blocks[UserGroups()][:, None]).counts()
@@ -162,7 +162,7 @@ def few_items(blocks: Blocks, cells: Block[Tensor]) -> bool:
     return blocks.batch.shown.pad < blocks[cells].numel()
 
 
-def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
     """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
     listed = listed_by(blocks, metric)
     if few_items(blocks, listed):
@@ -170,21 +170,21 @@ def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> F
     return blocks[CellGroups(groups, listed)].up_to(metric.k)[0]
 
 
-def shown_pairs(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+def shown_pairs(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
     """`[user groups, item groups]`: how many of the first k places of each group's lists hold an item of each group."""
     return blocks[ShownPairs(groups, listed_by(blocks, metric), metric.k)]
 
 
-def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
     """`[item groups]`: how many hits in these places are of each group."""
     return blocks[HitGroups(groups, metric.ranking, metric.relevance, who(blocks, metric))].up_to(metric.k)[:-1]
 
 
-def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
     """`[item groups]`: how many relevant rows are of each group."""
-    return blocks[GroupCounts(groups, ItemTally(RelevantItems(metric.relevance, who(blocks, metric))))]
+    return blocks[GroupCounts(groups, ItemTally(RelevantCells(metric.relevance, who(blocks, metric))))]
 
 
-def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[Codes]) -> Floats:
+def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
     """`[item groups]`: how many items of each group the users have in the history."""
-    return blocks[GroupCounts(groups, HistoryTally(HistoryItems(who(blocks, metric))))]
+    return blocks[GroupCounts(groups, HistoryTally(HistoryCells(who(blocks, metric))))]

@@ -11,7 +11,7 @@ import numpy as np
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.state import Floats, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.group_counts import Codes
+from bridgeval.metrics.blocks.group_counts import GroupCodes
 from bridgeval.metrics.blocks.listed_items import ratio
 from bridgeval.tables.context import Context
 from bridgeval.tables.ids import Ids
@@ -21,7 +21,7 @@ Undefined = Literal["nan", "zero"]
 
 
 @dataclass(frozen=True)
-class ItemGroups(Block[Codes]):
+class ItemGroups(Block[GroupCodes]):
     """The groups given as item_groups=: code 0 for items without a label.
 
     Attributes:
@@ -30,15 +30,15 @@ class ItemGroups(Block[Codes]):
 
     known: bool = False
 
-    def make(self, blocks: Blocks) -> Codes:
+    def make(self, blocks: Blocks) -> GroupCodes:
         return blocks.lookup.once(self, lambda: self._codes(blocks))
 
-    def _codes(self, blocks: Blocks) -> Codes:
+    def _codes(self, blocks: Blocks) -> GroupCodes:
         codes, count = blocks.lookup.items("groups").clone(), len(item_labels(blocks)) + 1
         if self.known:
             codes.masked_fill_(~blocks.lookup.in_catalogue, count)
         codes[-1] = count
-        return Codes(codes, count)
+        return GroupCodes(codes, count)
 
 
 def item_labels(blocks: Blocks) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.batch.tensors import array_of, sums_by_code
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, UserGroups
+from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownWithin, UserGroups
 from bridgeval.engine.cumulative import Running
 from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
@@ -121,7 +121,7 @@ class HitItems(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class RelevantItems(Block[Tensor]):
+class RelevantCells(Block[Tensor]):
     """The relevant items of users who count: `[B, R]` codes, V in the other cells."""
 
     relevance: Relevance
@@ -132,7 +132,7 @@ class RelevantItems(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class HistoryItems(Block[Tensor]):
+class HistoryCells(Block[Tensor]):
     """What users who count have in the history: `[B, H]` codes, V in the other cells."""
 
     counted: Counted | None
@@ -158,7 +158,7 @@ class HistoryTally(Block[Floats]):
     All users are one group where `CellCounts` takes them for one.
     """
 
-    cells: HistoryItems
+    cells: HistoryCells
 
     def make(self, blocks: Blocks) -> Floats:
         items, (groups, first_codes) = blocks[self.cells], codes_of_users(blocks, self.cells)
@@ -241,6 +241,11 @@ def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> 
     if among == "catalogue":
         counts = counts * array_of(blocks.lookup.in_catalogue)[:-1]
     return ItemSums(blocks.batch.slates.items, counts)
+
+
+def places_counted(blocks: Blocks, ranking: Ranking, k: int, divide_by: Literal["shown", "k"]) -> Tensor | int:
+    """What a share of the list is taken of; 0 / 0 leaves users without a list undefined."""
+    return k if divide_by == "k" else blocks[ShownWithin(k, ranking)]
 
 
 def spread(shares: Floats) -> float | None:

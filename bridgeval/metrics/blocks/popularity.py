@@ -18,7 +18,7 @@ from torch import Tensor
 from bridgeval.batch.sorting import order_of_small
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.state import Floats
-from bridgeval.metrics.blocks.group_counts import Codes
+from bridgeval.metrics.blocks.group_counts import GroupCodes
 from bridgeval.tables.context import Context, Table
 
 HEAD, TAIL = 1, 2
@@ -26,7 +26,7 @@ Unknown = Literal["tail", "neither"]
 
 
 @dataclass(frozen=True)
-class PopularityGroups(Block[Codes]):
+class PopularityGroups(Block[GroupCodes]):
     """1 for items of the head, 2 for those of the tail, 0 for what the catalogue lacks.
 
     Attributes:
@@ -37,8 +37,8 @@ class PopularityGroups(Block[Codes]):
     pop_ratio: float
     unknown: Unknown = "neither"
 
-    def make(self, blocks: Blocks) -> Codes:
-        return blocks.lookup.once(self, lambda: Codes(self._codes(blocks), 3))
+    def make(self, blocks: Blocks) -> GroupCodes:
+        return blocks.lookup.once(self, lambda: GroupCodes(self._codes(blocks), 3))
 
     def _codes(self, blocks: Blocks) -> Tensor:
         codes = torch.where(blocks.lookup.aligned(head_in(blocks, self.pop_ratio)), HEAD, TAIL)

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from bridgeval import metrics as native
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics import discovery as native
 from bridgeval.plugin import Ids, Over, Rows, encode
 from bridgeval.plugin import Metric as EngineMetric
 from bridgeval.toolkits.replay.bases import Metric, cutoffs, inputs_of
