@@ -92,15 +92,15 @@ class Request(BaseModel):
     @cached_property
     def streamed(self) -> bool:
         """Whether lists or relevance are larger than memory, so that their paths are handed on and not their tables."""
-        from bridgeval.io.datasets import bytes_of, dataset_at, memory_of
+        from bridgeval.io.datasets import estimate_memory, open_dataset, parse_bytes
 
         paths = [*self.recommendations.values(), self.relevance]
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
-        budget = bytes_of(self.memory)
+        budget = parse_bytes(self.memory)
         try:
-            found = [(path, dataset_at(path)) for path in paths]
-            return any(dataset is not None and memory_of(path, dataset) > budget for path, dataset in found)
+            found = [(path, open_dataset(path)) for path in paths]
+            return any(dataset is not None and estimate_memory(path, dataset) > budget for path, dataset in found)
         except (ValueError, OSError):
             # Whoever reads the file will say what is wrong with it.
             return False
@@ -176,11 +176,11 @@ def opened(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> An
     from bridgeval.io import files
 
     if path == STDIN:
-        table = files.table_in(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
-    elif files.kind_of(files.head_of(path)) == "numpy":
+        table = files.parse_table(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
+    elif files.detect_kind(files.read_head(path)) == "numpy":
         return _matrix(path)
     else:
-        table = files.table_at(path, names, text_ids)
+        table = files.read_table(path, names, text_ids)
     if not table.num_rows:
         columns = ", ".join(map(repr, table.column_names))
         raise InputError(f"{path!r} has no rows", f"columns {columns}", "was it written before there was anything?")

@@ -16,11 +16,11 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import BadParameterError, InputError
-from bridgeval.io.datasets import bytes_of
+from bridgeval.io.datasets import parse_bytes
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
 from bridgeval.stats.item_slice_metric import ByItems
-from bridgeval.tables.slice_labels import Labels, labels_of
+from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -92,7 +92,7 @@ def evaluate(
     """
     asked = spec.parse_all(metrics, convention)
     placed = device_of(device, here=False)
-    labels = () if by is None else labels_of(by)
+    labels = () if by is None else read_slice_labels(by)
     collecting = [one for metric in asked if (one := metric.per_user()) is not None] if per_user or labels else []
     if labels and not collecting:
         raise InputError(
@@ -125,7 +125,7 @@ def evaluate(
     reports = {}
     for key, source in sources.members.items():
         with progress_for(progress) as bar:
-            how = Execution(placed, _checked(batch_size), bar.users, bytes_of(memory), bar.rows)
+            how = Execution(placed, _checked(batch_size), bar.users, parse_bytes(memory), bar.rows)
             states = _run(source, plan, how)
         if group is not None:
             states = merged_over_ranks(plan, states, group)

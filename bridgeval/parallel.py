@@ -38,12 +38,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_team.cache_clear)
 
 
-def side_by_side(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
+def run_all(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
     """What the actions return, where there are rows enough done by the caller and the team.
 
     The caller does the first, then from the last on those that nobody has begun; the team begins with the second.
 
-    >>> side_by_side([lambda: 1, lambda: 2, lambda: 3], n_rows=10)
+    >>> run_all([lambda: 1, lambda: 2, lambda: 3], n_rows=10)
     [1, 2, 3]
     """
     if len(actions) < 2 or n_rows < ROWS_FOR_THREADS:

@@ -26,7 +26,7 @@ from bridgeval.engine.blocks import (
     Users,
     by_item,
 )
-from bridgeval.engine.inputs import Inputs, offers_of
+from bridgeval.engine.inputs import Inputs, list_offers
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, literal
 from bridgeval.engine.needs import Needs
@@ -36,9 +36,9 @@ from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, 
 from bridgeval.engine.streaming import StreamedSource
 from bridgeval.engine.summary import Over, Result, half_width
 from bridgeval.hookspecs import Loader, hookimpl
-from bridgeval.io.columns import Role, columns_for, has
-from bridgeval.io.datasets import dataset_at, memory_of
-from bridgeval.io.files import PARQUET_MAGIC, files_at, is_path, opened, schema_at
+from bridgeval.io.columns import Role, begin_sentence, find_columns
+from bridgeval.io.datasets import estimate_memory, open_dataset
+from bridgeval.io.files import PARQUET_MAGIC, find_files, is_path, open_table, read_schema
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCount
 from bridgeval.metrics.blocks.listed_items import item_counts, population
@@ -47,10 +47,10 @@ from bridgeval.plugins import load_plugins
 from bridgeval.report.report import Population, Report
 from bridgeval.stats.comparison import Comparison
 from bridgeval.tables.context import Context, Table
-from bridgeval.tables.encoding import distinct, encode
-from bridgeval.tables.grouping import order_by
+from bridgeval.tables.encoding import encode_ids, sort_unique
+from bridgeval.tables.grouping import sort_by_code
 from bridgeval.tables.ids import Codes, Ids
-from bridgeval.tables.rows import Rows, as_table, is_frame, numbers_of, rows_of
+from bridgeval.tables.rows import Rows, is_frame, read_numbers, read_rows, to_table
 from bridgeval.tables.slates import Lists, Slates
 
 # Grouped by subject, in the order in which an author meets them.
@@ -118,7 +118,7 @@ __all__ = [  # noqa: RUF022
     "source_of",
     "held",
     "Inputs",
-    "offers_of",
+    "list_offers",
     "Scores",
     "ScoredInputs",
     "Plan",
@@ -134,23 +134,23 @@ __all__ = [  # noqa: RUF022
     "Context",
     "Table",
     "Role",
-    "encode",
-    "distinct",
-    "order_by",
-    "rows_of",
-    "numbers_of",
-    "as_table",
+    "encode_ids",
+    "sort_unique",
+    "sort_by_code",
+    "read_rows",
+    "read_numbers",
+    "to_table",
     "is_frame",
-    "columns_for",
-    "has",
+    "find_columns",
+    "begin_sentence",
     # Files.
     "PARQUET_MAGIC",
     "is_path",
-    "files_at",
-    "dataset_at",
-    "schema_at",
-    "opened",
-    "memory_of",
+    "find_files",
+    "open_dataset",
+    "read_schema",
+    "open_table",
+    "estimate_memory",
     # Conventions, reports and registration.
     "Convention",
     "Entry",

@@ -26,8 +26,8 @@ from bridgeval.stats.paired_values import Pairs, Panel, is_mean_of_users
 from bridgeval.stats.slice_results import Slices, slices_of
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import as_table, rows_of
-from bridgeval.tables.slice_labels import Labels, labels_of
+from bridgeval.tables.rows import read_rows, to_table
+from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 
 def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: int = 2_000, seed: int = 0) -> Slices:
@@ -49,7 +49,7 @@ def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: in
         )
     tables = {name: table for name, table in report.collected.items() if is_mean_of_users(report, name)}
     how = Settings(alpha=alpha, resamples=resamples, seed=seed)
-    chosen = report.by if by is None else labels_of(by)
+    chosen = report.by if by is None else read_slice_labels(by)
     return all_slices(chosen, Panel.of({"": tables}), {"": report}, [], report.metrics, how)
 
 
@@ -111,13 +111,13 @@ def items_by_history(history: Any, cold: int = 5, columns: Mapping[str, str] | N
     >>> items_by_history({1: ["a"], 2: ["a", "b"]}, cold=2).to_pylist()
     [{'item_id': 'a', 'item history': 'warm (>= 2)'}, {'item_id': 'b', 'item history': 'cold (< 2)'}]
     """
-    popularity = History.of(rows_of(history, "history", columns)).popularity
+    popularity = History.of(read_rows(history, "history", columns)).popularity
     return pa.table({"item_id": popularity.ids.to_arrow(), "item history": _cold_or_warm(popularity.values, cold)})
 
 
 def items_by_popularity(history: Any, into: int = 10, columns: Mapping[str, str] | None = None) -> pa.Table:
     """Item -> quantile of how many users of the history have it; deciles unless said otherwise."""
-    popularity = History.of(rows_of(history, "history", columns)).popularity
+    popularity = History.of(read_rows(history, "history", columns)).popularity
     table = pa.table({"item_id": popularity.ids.to_arrow(), "item popularity": popularity.values})
     return in_quantiles(table, into)
 
@@ -148,7 +148,7 @@ def in_quantiles(table: Any, into: int = 10) -> pa.Table:
     """
     if into < 2:
         raise BadParameterError("quantiles need at least two parts", f"into={into}", "10 gives deciles")
-    frame = as_table(table)
+    frame = to_table(table)
     for at, name in enumerate(frame.column_names):
         kind = frame[name].type
         if name.lower() not in (*USER, *ITEM) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
@@ -180,7 +180,7 @@ def _histories(
     history: Any, columns: Mapping[str, str] | None
 ) -> tuple[Ids, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Users of a history; how many different items each has; the sum of their popularity."""
-    had = History.of(replace(rows_of(history, "history", columns), empty=None))
+    had = History.of(replace(read_rows(history, "history", columns), empty=None))
     owners = np.repeat(np.arange(len(had.users)), had.lengths)
     total = np.bincount(owners, had.popularity.values[had.codes], minlength=len(had.users)).astype(np.float64)
     return had.users, had.lengths, total

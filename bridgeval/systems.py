@@ -19,7 +19,7 @@ from bridgeval.stats.comparison import CORRECTIONS, FAMILIES, TESTS, Comparison,
 from bridgeval.stats.half_sample import Whole, halves_of, numbers_of
 from bridgeval.stats.paired import corrected, friedman_tests, paired, untestable
 from bridgeval.stats.paired_values import Panel, is_mean_of_users, is_user_values, read_user_values
-from bridgeval.tables.slice_labels import labels_of
+from bridgeval.tables.slice_labels import read_slice_labels
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10")
 UNPAIRED = ("mannwhitneyu", "whitney_u_test", "kruskal", "kruskal_test", "ttest_ind", "welch", "unpaired")
@@ -89,7 +89,7 @@ def compare(
     first = _baseline(baseline, names)
     ordered = [first, *(name for name in names if name != first)]
     chosen = list(combinations(ordered, 2)) if pairs == "all" else [(first, name) for name in ordered[1:]]
-    labels = () if by is None else labels_of(by)
+    labels = () if by is None else read_slice_labels(by)
     asked = {**evaluation, "by": labels} if any(one.side == "item" for one in labels) else evaluation
     scored = {name: _scored(name, value, relevance, metrics, asked) for name, value in systems.items()}
     pooled = {metric for one in scored.values() for metric in one.pooled}

@@ -30,7 +30,7 @@ from bridgeval.slices import members
 from bridgeval.stats import tests as st
 from bridgeval.stats.gate import Check, Gate, Verdict
 from bridgeval.stats.paired_values import Panel, is_mean_of_users
-from bridgeval.tables.slice_labels import Labels, labels_of
+from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def check(
         raise BadParameterError("no limit was given", hint="give e.g. nDCG@10=1%")
     if not 0 < alpha < 0.5:
         raise BadParameterError("alpha must be between 0 and 0.5", f"{alpha}", "0.05 is usual")
-    labels = () if by is None else labels_of(by)
+    labels = () if by is None else read_slice_labels(by)
     names = [limit.metric for limit in limits]
     old = baseline_of(baseline, names, labels)
     report = recommendations

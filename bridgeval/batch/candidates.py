@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bridgeval.errors import BadParameterError, InputError
-from bridgeval.io.files import is_path, table_at
-from bridgeval.tables.encoding import distinct, encode
-from bridgeval.tables.grouping import grouping_of
-from bridgeval.tables.groups import ids_of
+from bridgeval.io.files import is_path, read_table
+from bridgeval.tables.encoding import encode_ids, sort_unique
+from bridgeval.tables.grouping import group_codes
+from bridgeval.tables.groups import read_ids
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.pair_column import Positions
-from bridgeval.tables.rows import Rows, rows_of
+from bridgeval.tables.rows import Rows, read_rows
 
 Strategy = Literal["uniform", "popularity"]
 Shorter = Literal["error", "allow"]
@@ -66,7 +66,7 @@ class Candidates:
         flat = [item for row in kept for item in row]
         offsets = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in kept], out=offsets[1:])
-        vocabulary, (items,) = encode([Ids.of(flat, "candidates") if flat else Ids(np.zeros(0, dtype=np.int64))])
+        vocabulary, (items,) = encode_ids([Ids.of(flat, "candidates") if flat else Ids(np.zeros(0, dtype=np.int64))])
         return Candidates(users, offsets, items, vocabulary)
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class Candidates:
     @cached_property
     def rows(self) -> tuple[Ids, Positions]:
         """The users sorted, and the row of each."""
-        users, (codes,) = encode([self.users])
+        users, (codes,) = encode_ids([self.users])
         row_of = np.empty(len(codes), dtype=np.int64)
         row_of[codes] = np.arange(len(codes))
         return users, row_of
@@ -107,7 +107,7 @@ class Candidates:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Candidates:
         """Reads what `save` wrote."""
-        table = table_at(os.fspath(path))
+        table = read_table(os.fspath(path))
         written = (table.schema.metadata or {}).get(METADATA)
         if written is None:
             raise InputError(
@@ -115,13 +115,13 @@ class Candidates:
                 f"columns {table.column_names} without the parameters of the sampling",
                 "give a file that Candidates.save wrote",
             )
-        users, (owners,) = encode([Ids.of(table["user"], "user ids")])
-        vocabulary, (items,) = encode([Ids.of(table["item"], "item ids")])
+        users, (owners,) = encode_ids([Ids.of(table["user"], "user ids")])
+        vocabulary, (items,) = encode_ids([Ids.of(table["item"], "item ids")])
         return _grouped(users, owners, items, vocabulary, **json.loads(written))
 
 
 def _grouped(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
-    offsets, items, _ = grouping_of(owners, len(users)).moved(items, len(vocabulary), {})
+    offsets, items, _ = group_codes(owners, len(users)).group(items, len(vocabulary), {})
     return Candidates(users, offsets, items, vocabulary, **parameters)
 
 
@@ -160,17 +160,17 @@ def sample_candidates(
         if history is None
         else _rows(history, "history")
     )
-    users, (owners, had_owners) = encode([relevant.owners, had.owners], "user ids")
-    offered = encode([had.items, relevant.items])[0] if catalogue is None else ids_of(catalogue, "the catalogue")
-    items, (wanted, had_items, offered_codes) = encode([relevant.items, had.items, offered], "item ids")
+    users, (owners, had_owners) = encode_ids([relevant.owners, had.owners], "user ids")
+    offered = encode_ids([had.items, relevant.items])[0] if catalogue is None else read_ids(catalogue, "the catalogue")
+    items, (wanted, had_items, offered_codes) = encode_ids([relevant.items, had.items, offered], "item ids")
     weights = np.zeros(len(items))
     if strategy == "popularity":
         weights[offered_codes] = History.of(had).popularity.aligned(offered)
     else:
         weights[offered_codes] = 1.0
-    evaluated = distinct(owners.astype(np.int64))
-    positives = distinct(owners.astype(np.int64) * len(items) + wanted)
-    met = distinct(np.concatenate([positives, had_owners.astype(np.int64) * len(items) + had_items]))
+    evaluated = sort_unique(owners.astype(np.int64))
+    positives = sort_unique(owners.astype(np.int64) * len(items) + wanted)
+    met = sort_unique(np.concatenate([positives, had_owners.astype(np.int64) * len(items) + had_items]))
     take = _sizes(evaluated, met, weights, negatives, shorter, users, strategy)
     rng = np.random.default_rng(seed)
     sampled = list(_sampled(evaluated, take, met, weights, rng))
@@ -182,7 +182,7 @@ def sample_candidates(
 
 
 def _rows(value: Any, role: Any) -> Rows:
-    return rows_of(table_at(os.fspath(value)) if is_path(value) else value, role)
+    return read_rows(read_table(os.fspath(value)) if is_path(value) else value, role)
 
 
 def _check(negatives: int, strategy: str, shorter: str, history: Any) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.tensors import rows_near
-from bridgeval.tables.encoding import distinct
+from bridgeval.tables.encoding import sort_unique
 
 if TYPE_CHECKING:
     from bridgeval.batch.ranking import Ties
@@ -68,7 +68,7 @@ def _index_into(
     equal = np.flatnonzero((flat[1:] ^ flat[:-1]) <= mask)
     equal = equal[((equal + 1) % max(width, 1) != 0) & (flat[equal + 1] < last)]
     np.bitwise_and(keys, mask, out=index, casting="unsafe")
-    return distinct(equal // max(width, 1))
+    return sort_unique(equal // max(width, 1))
 
 
 def _exact_index(scores: Tensor, items: Tensor, valid: Tensor | None, ties: Ties) -> Tensor:

@@ -114,7 +114,7 @@ class ScoredRows:
         columns: dict[str, npt.NDArray[Any]] = {"score": scores}
         seen, beside = self.beside.of_users(start, stop)
         if seen is not None:
-            hidden = seen.beside(owners, items)
+            hidden = seen.look_up(owners, items)
             columns |= {"hidden": hidden, "score": np.where(hidden, scores.dtype.type(MASKED), scores)}
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(np.bincount(owners, minlength=stop - start), out=offsets[1:])

@@ -15,7 +15,7 @@ from bridgeval.batch.shown_lists import ShownRows
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
-from bridgeval.tables.encoding import encode
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import Positions
 from bridgeval.tables.rows import Rows
@@ -110,7 +110,7 @@ class Scores:
         if self.is_function:
             if self.users is None and self.per_user is not None:
                 return self.per_user.users
-            return encode([relevance.owners])[0] if self.users is None else self._row_ids(None)
+            return encode_ids([relevance.owners])[0] if self.users is None else self._row_ids(None)
         return self._row_ids(self.values.shape[0])
 
     def _row_ids(self, count: int | None) -> Ids:
@@ -131,7 +131,7 @@ def _ids(values: Any, what: str) -> Ids:
 
 
 def _refuse_repeated(ids: Ids, what: str) -> None:
-    repeated = len(ids) - len(encode([ids])[0])
+    repeated = len(ids) - len(encode_ids([ids])[0])
     if repeated:
         raise InputError(
             f"the {what} of the scores repeat", f"{repeated} repeated id(s)", f"give each of the {what} once"
@@ -154,7 +154,7 @@ class ScoredInputs:
         catalogue = inputs.catalogue
         # A sample of the catalogue is not the catalogue: where there is a history, that knows more items.
         if catalogue is None and (scores.per_user is None or inputs.history is None):
-            catalogue = encode([items])[0]
+            catalogue = encode_ids([items])[0]
         return ScoredInputs(scores, replace(inputs, catalogue=catalogue, more_users=(users,), more_items=(items,)))
 
     @property

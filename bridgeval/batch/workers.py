@@ -22,15 +22,15 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def worker_count(device: torch.device) -> int:
+def count_workers(device: torch.device) -> int:
     """As many as torch would use threads; one where the work is done elsewhere than on the CPU."""
     return torch.get_num_threads() if device.type == "cpu" else 1
 
 
-def in_order(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Generator[R, None, None]:
+def map_ordered(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Generator[R, None, None]:
     """`map(action, tasks)` on several threads, of which the caller's is one; it alone asks for tasks. To be closed.
 
-    >>> list(in_order(lambda n: n * n, range(5), workers=2))
+    >>> list(map_ordered(lambda n: n * n, range(5), workers=2))
     [0, 1, 4, 9, 16]
     """
     remaining = iter(tasks)

@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from bridgeval.batch.ranking import Ranking
 from bridgeval.engine.needs import Needs, baseline_column
-from bridgeval.io.columns import Role, check_chosen
-from bridgeval.parallel import side_by_side
+from bridgeval.io.columns import Role, check_chosen_columns
+from bridgeval.parallel import run_all
 from bridgeval.tables.context import Context
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.grouping import grouping_of
-from bridgeval.tables.groups import features_of, groups_of, ids_of
+from bridgeval.tables.encoding import encode_ids
+from bridgeval.tables.grouping import group_codes
+from bridgeval.tables.groups import read_features, read_groups, read_ids
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
-from bridgeval.tables.rows import Rows, column_names, has_scores, is_frame, rows_of
-from bridgeval.tables.slates import Lists, Slates, check_scores, lists_of, slates_of
+from bridgeval.tables.rows import Rows, column_names, has_scores, is_frame, read_rows
+from bridgeval.tables.slates import Lists, Slates, build_slates, check_scores, group_lists
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,24 @@ class Inputs:
                 "baseline": next(iter(several.values()), baseline),
             }
             frames = {role: frame for role, frame in given.items() if is_frame(frame)}
-            check_chosen(columns, {role: column_names(frame) or () for role, frame in frames.items()})
+            check_chosen_columns(columns, {role: column_names(frame) or () for role, frame in frames.items()})
         return Inputs(
-            rows_of(recommendations, "recommendations", columns),
-            rows_of(relevance, "relevance", columns),
-            None if history is None else rows_of(history, "history", columns),
-            None if baseline is None or several else rows_of(baseline, "baseline", columns),
-            None if prev_scores is None else rows_of(prev_scores, "prev_scores", columns),
-            None if catalogue is None else ids_of(catalogue, "the catalogue"),
+            read_rows(recommendations, "recommendations", columns),
+            read_rows(relevance, "relevance", columns),
+            None if history is None else read_rows(history, "history", columns),
+            None if baseline is None or several else read_rows(baseline, "baseline", columns),
+            None if prev_scores is None else read_rows(prev_scores, "prev_scores", columns),
+            None if catalogue is None else read_ids(catalogue, "the catalogue"),
             item_groups,
             user_groups,
             item_features,
-            None if users is None else ids_of(users, "users"),
-            {name: rows_of(frame, "baseline", columns) for name, frame in several.items()},
+            None if users is None else read_ids(users, "users"),
+            {name: read_rows(frame, "baseline", columns) for name, frame in several.items()},
         )
 
     @property
     def offers(self) -> frozenset[str]:
-        offers = offers_of(**{f.name: getattr(self, f.name) for f in fields(self)})
+        offers = list_offers(**{f.name: getattr(self, f.name) for f in fields(self)})
         return offers | {"category"} if "category" in self.recommendations.columns else offers
 
     @cached_property
@@ -106,12 +106,12 @@ class Inputs:
 
     @cached_property
     def context(self) -> Context:
-        popularity, item_groups, features, user_groups = side_by_side(
+        popularity, item_groups, features, user_groups = run_all(
             [
                 lambda: None if self.had is None else self.had.popularity,
-                lambda: None if self.item_groups is None else groups_of(self.item_groups, "item"),
-                lambda: None if self.item_features is None else features_of(self.item_features),
-                lambda: None if self.user_groups is None else groups_of(self.user_groups, "user"),
+                lambda: None if self.item_groups is None else read_groups(self.item_groups, "item"),
+                lambda: None if self.item_features is None else read_features(self.item_features),
+                lambda: None if self.user_groups is None else read_groups(self.user_groups, "user"),
             ],
             len(self.history or ()),
         )
@@ -136,7 +136,7 @@ class Inputs:
         more_users = (*self.more_users, *extra.values())
         had = self.had if needs.lists else None
         more_items = self.more_items if had is None else (*self.more_items, had.items)
-        slates = slates_of(self.recommendations, self.relevance, more_users, more_items)
+        slates = build_slates(self.recommendations, self.relevance, more_users, more_items)
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
         if needs.reads("seen") and self.had is not None:
             columns["history_count"] = self.had.counts(slates.users)
@@ -168,7 +168,7 @@ class Inputs:
         if seen is not None:
             columns["seen"] = seen
         if needs.reads("prev_score") and self.prev_scores is not None:
-            columns["prev_score"] = PairColumn.of(users, items, highest_first(self.prev_scores), "score")
+            columns["prev_score"] = PairColumn.of(users, items, sort_by_score(self.prev_scores), "score")
         for _, column, ranks in baselines:
             columns[column] = PairColumn.of(users, items, ranks, "rank")
         return columns
@@ -186,7 +186,7 @@ class Inputs:
         for name, policy in sorted(needs.baselines | plain, key=str):
             baseline = self.baselines.get(name) if name else self.baseline
             if baseline is not None:
-                yield name, baseline_column(name, policy), ranks_of(users, baseline, policy)
+                yield name, baseline_column(name, policy), rank_rows(users, baseline, policy)
 
     def _extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
@@ -219,7 +219,7 @@ ANSWERS = {
 }
 
 
-def offers_of(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+def list_offers(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
     several = given.get("baselines") or _by_name(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
@@ -238,7 +238,7 @@ def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
     return users.positions_in(wanted) >= 0
 
 
-def highest_first(rows: Rows) -> Rows:
+def sort_by_score(rows: Rows) -> Rows:
     """Checked rows by score descending, so that the first of a repeated pair is the best."""
     check_scores(rows)
     order = np.argsort(-rows.columns["score"], kind="stable")
@@ -246,17 +246,17 @@ def highest_first(rows: Rows) -> Rows:
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
-def ranks_of(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
+def rank_rows(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
     """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
     positions = rows.owners.positions_in(users)
     is_kept = positions >= 0
     if "score" in rows.columns and policy.masked == "drop":
         is_kept &= rows.columns["score"] != -np.inf
     kept = np.flatnonzero(is_kept)
-    items, (item_codes,) = encode([rows.items])
+    items, (item_codes,) = encode_ids([rows.items])
     columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
-    by_user = grouping_of(positions[kept].astype(np.int32), len(users))
-    lists = lists_of(by_user, item_codes[kept], len(items), columns, rows.ranked)
+    by_user = group_codes(positions[kept].astype(np.int32), len(users))
+    lists = group_lists(by_user, item_codes[kept], len(items), columns, rows.ranked)
     as_given = lists.ranked or policy.order == "given"
     order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
     if policy.duplicates == "best":

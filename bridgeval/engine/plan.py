@@ -13,7 +13,7 @@ import torch
 
 from bridgeval.batch.batch import Batch, batches
 from bridgeval.batch.memory import keep_freed_memory
-from bridgeval.batch.workers import in_order, worker_count
+from bridgeval.batch.workers import count_workers, map_ordered
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
@@ -109,7 +109,7 @@ def fold(
     """
     keep_freed_memory()
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
-    workers = worker_count(how.device)
+    workers = count_workers(how.device)
     for slates in chunks:
         lookup = Lookup(context, slates, how.device)
 
@@ -117,7 +117,7 @@ def fold(
             return plan.update(Blocks(batch, lookup, depth, plan.needs)), len(batch)
 
         # Closed whatever happens here, so that no helper waits for more.
-        with closing(in_order(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:
+        with closing(map_ordered(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:
             for partial, users in answers:
                 states = partial if states is None else plan.merge(states, partial)
                 if how.progress is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
 
-from bridgeval.engine.inputs import Inputs, offers_of
+from bridgeval.engine.inputs import Inputs, list_offers
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.tables.context import Context
@@ -89,7 +89,7 @@ class DeferredSource:
 
 def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
-    offers = offers_of(recommendations, **given)
+    offers = list_offers(recommendations, **given)
     return DeferredSource(offers, lambda: held(recommendations, relevance, given, offers))
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 from bridgeval.batch.tensors import tensor_of
-from bridgeval.tables.encoding import encode
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Collected:
         """All values in the order of the user ids; ids are None when there is no user at all."""
         if not self.chunks:
             return None, np.zeros(0)
-        vocabulary, codes = encode([ids for ids, _ in self.chunks], "user ids")
+        vocabulary, codes = encode_ids([ids for ids, _ in self.chunks], "user ids")
         order = np.argsort(np.concatenate(codes), kind="stable")
         return vocabulary, np.concatenate([values for _, values in self.chunks])[order]
 
@@ -204,7 +204,7 @@ class ItemSums:
             return other if self.ids is None else self
         if self.ids is other.ids:
             return ItemSums(self.ids, self.values + other.values)
-        vocabulary, (first, second) = encode([self.ids, other.ids], "item ids")
+        vocabulary, (first, second) = encode_ids([self.ids, other.ids], "item ids")
         values = np.zeros((len(vocabulary), *self.values.shape[1:]))
         values[first] += self.values
         values[second] += other.values

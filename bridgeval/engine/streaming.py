@@ -14,11 +14,11 @@ import pyarrow.dataset as pa_dataset
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.errors import BadValueError
-from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merged, spread
-from bridgeval.io.columns import Role, columns_for
-from bridgeval.io.datasets import BYTES_PER_ROW, batches_from, with_floats
-from bridgeval.io.files import opened
-from bridgeval.tables.rows import first_null, rows_of_table
+from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merge_streams, partition_streams
+from bridgeval.io.columns import Role, find_columns
+from bridgeval.io.datasets import BYTES_PER_ROW, read_batches, read_numbers_as_floats
+from bridgeval.io.files import open_table
+from bridgeval.tables.rows import find_first_null, read_table_rows
 
 ROWS_PER_PIECE = 1 << 21
 
@@ -47,17 +47,21 @@ class StreamedSource:
         rows = max(1, min(ROWS_PER_PIECE, how.memory // BYTES_PER_ROW // 4))
         shown = self._stream(self.recommendations, "recommendations", rows)
         relevant = self._stream(self.relevance, "relevance", rows)
-        base = Inputs.of(shown.nothing(), relevant.nothing(), **{k: opened(v) for k, v in self.given.items()})
+        base = Inputs.of(shown.nothing(), relevant.nothing(), **{k: open_table(v) for k, v in self.given.items()})
         run = _Run(plan, how, base, self.given.get("columns"), self.size // BYTES_PER_ROW)
         try:
-            return run.folded(merged(shown, relevant))
+            return run.folded(merge_streams(shown, relevant))
         except NotInOrderError:
             watched = run.watched("spread")
-            return run.folded(spread(watched(shown), watched(relevant), math.ceil(2 * self.size / how.memory)))
+            return run.folded(
+                partition_streams(watched(shown), watched(relevant), math.ceil(2 * self.size / how.memory))
+            )
 
     def _stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:
-        parts = columns_for(role, dataset.schema.names, self.given.get("columns"))
-        dataset = with_floats(dataset, [name for part, name in parts.items() if part not in ("user", "item")])
+        parts = find_columns(role, dataset.schema.names, self.given.get("columns"))
+        dataset = read_numbers_as_floats(
+            dataset, [name for part, name in parts.items() if part not in ("user", "item")]
+        )
         schema = pa.schema([dataset.schema.field(name) for name in parts.values()])
         pieces = partial(_pieces, dataset, schema.names, rows)
         return Stream(partial(_whole, pieces, role), parts["user"], schema)
@@ -79,8 +83,8 @@ class _Run:
         try:
             self.tell("evaluated", done)
             for shown, relevant in chunks:
-                rows = rows_of_table(shown, "recommendations", self.columns)
-                truth = rows_of_table(relevant, "relevance", self.columns)
+                rows = read_table_rows(shown, "recommendations", self.columns)
+                truth = read_table_rows(relevant, "relevance", self.columns)
                 inputs = replace(self.base, recommendations=rows, relevance=truth)
                 states = fold(self.plan, inputs.slates(self.plan.needs), self.base.context, self.how, states)
                 done += len(shown) + len(relevant)
@@ -111,7 +115,7 @@ def _pieces(dataset: pa_dataset.Dataset, names: list[str], rows: int, start: int
     """The data set from a row on, in tables that end at every multiple of `rows`."""
     held: list[pa.RecordBatch] = []
     room = rows - start % rows
-    for batch in batches_from(dataset, start, names, min(rows, 1 << 17)):
+    for batch in read_batches(dataset, start, names, min(rows, 1 << 17)):
         rest = batch
         while len(rest) >= room:
             yield pa.Table.from_batches([*held, rest.slice(0, room)])
@@ -131,7 +135,7 @@ def _whole(pieces: Callable[[int], Iterator[pa.Table]], role: Role, start: int) 
             if piece[name].null_count:
                 raise BadValueError(
                     f"the column {name!r} of the {role} has missing values (null)",
-                    f"first at row {row + first_null(piece[name])}, counted from 0",
+                    f"first at row {row + find_first_null(piece[name])}, counted from 0",
                     "drop these rows, or fill them",
                 )
         row += len(piece)

@@ -10,7 +10,7 @@ import numpy as np
 from bridgeval.errors import BridgevalError, MisalignedError
 from bridgeval.inspection.findings import Finding
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import rows_of
+from bridgeval.tables.rows import read_rows
 from bridgeval.tables.slates import Slates
 
 SAMPLE = 100_000
@@ -22,7 +22,7 @@ def other_type(
     """Integers on one side, strings on the other; says how many would meet as text."""
     effect = "no number can be had"
     try:
-        sides = [rows_of(recommendations, "recommendations", columns), rows_of(relevance, "relevance", columns)]
+        sides = [read_rows(recommendations, "recommendations", columns), read_rows(relevance, "relevance", columns)]
         users = [_texts(rows.users) for rows in sides if rows.users is not None]
         items = [_texts(rows.items) for rows in sides]
         effect += (

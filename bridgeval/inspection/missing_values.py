@@ -12,20 +12,20 @@ import pyarrow.compute as pc
 
 from bridgeval.errors import BridgevalError
 from bridgeval.inspection.findings import Finding
-from bridgeval.io.columns import Role, columns_for
-from bridgeval.io.files import is_path, table_at
-from bridgeval.tables.rows import as_table, is_frame
+from bridgeval.io.columns import Role, find_columns
+from bridgeval.io.files import is_path, read_table
+from bridgeval.tables.rows import is_frame, to_table
 
 
 def without_missing(value: Any, role: Role, columns: Mapping[str, str] | None, found: list[Finding]) -> Any:
     """The rows of a frame or file that are complete; what was missing is added to `found`."""
     try:
         if is_path(value):
-            value = table_at(os.fspath(value))
+            value = read_table(os.fspath(value))
         if not is_frame(value):
             return value
-        table = as_table(value)
-        missing = {name: _missing(table[name]) for name in columns_for(role, table.column_names, columns).values()}
+        table = to_table(value)
+        missing = {name: _missing(table[name]) for name in find_columns(role, table.column_names, columns).values()}
     except BridgevalError:
         # Whoever loads it will say what is wrong.
         return value

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.tables.grouping import order_by
+from bridgeval.tables.grouping import sort_by_code
 
 Chunk = tuple[pa.Table, pa.Table]
 
@@ -47,7 +47,7 @@ class Stream:
         return self.schema.empty_table()
 
 
-def merged(shown: Stream, relevant: Stream, done: tuple[int, int] = (0, 0)) -> Generator[Chunk]:
+def merge_streams(shown: Stream, relevant: Stream, done: tuple[int, int] = (0, 0)) -> Generator[Chunk]:
     """Chunks of two streams in the order of their users; raises NotInOrderError where one is not.
 
     Args:
@@ -98,7 +98,7 @@ def _check_order(users: pa.ChunkedArray) -> None:
         raise NotInOrderError
 
 
-def spread(shown: Stream, relevant: Stream, parts: int, done: int = 0) -> Generator[Chunk]:
+def partition_streams(shown: Stream, relevant: Stream, parts: int, done: int = 0) -> Generator[Chunk]:
     """Chunks by a hash of the user, through temporary files that are gone when the iterator is closed.
 
     Args:
@@ -120,8 +120,8 @@ def _write_parts(stream: Stream, parts: range, folder: Path) -> None:
         writers = [stack.enter_context(pa.ipc.new_file(file, schema)) for file in files]
         for piece in stream.pieces(0):
             table = piece.cast(schema)
-            part_of = part_codes(table[stream.user], parts.stop)
-            table = table.take(pa.array(order_by(part_of)))
+            part_of = assign_parts(table[stream.user], parts.stop)
+            table = table.take(pa.array(sort_by_code(part_of)))
             ends = np.cumsum(np.bincount(part_of, minlength=parts.stop))
             for writer, part in zip(writers, parts, strict=True):
                 start, end = ends[part - 1] if part else 0, ends[part]
@@ -129,7 +129,7 @@ def _write_parts(stream: Stream, parts: range, folder: Path) -> None:
                     writer.write_table(table.slice(start, end - start))
 
 
-def part_codes(users: pa.ChunkedArray, parts: int) -> npt.NDArray[np.int32]:
+def assign_parts(users: pa.ChunkedArray, parts: int) -> npt.NDArray[np.int32]:
     """Which part each user belongs to: the same in every table, run and process."""
     from pandas.util import hash_array
 

@@ -33,19 +33,19 @@ REQUIRED: Mapping[Role, Sequence[str]] = {
 PARTS = ("user", "item", "score", "rank", "gain")
 
 
-def has(role: str, verb: tuple[str, str] = ("has", "have")) -> str:
+def begin_sentence(role: str, verb: tuple[str, str] = ("has", "have")) -> str:
     """The beginning of a sentence about a table.
 
     Args:
         verb: with one thing, with several.
 
-    >>> has("relevance"), has("recommendations")
+    >>> begin_sentence("relevance"), begin_sentence("recommendations")
     ('the relevance has', 'the recommendations have')
     """
     return f"the {role} {verb[role.endswith('s')]}"
 
 
-def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
+def find_columns(role: Role, available: Sequence[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
     """The column for each part that is there.
 
     Args:
@@ -54,9 +54,9 @@ def columns_for(role: Role, available: Sequence[str], chosen: Mapping[str, str] 
         chosen: part -> column name, as the caller decided; names that this table lacks fall back to the aliases
             only when they are optional here.
 
-    >>> columns_for("recommendations", ["userID", "itemID", "prediction"])
+    >>> find_columns("recommendations", ["userID", "itemID", "prediction"])
     {'user': 'userID', 'item': 'itemID', 'score': 'prediction'}
-    >>> columns_for("relevance", ["user_id", "query_id", "item_id"])
+    >>> find_columns("relevance", ["user_id", "query_id", "item_id"])
     Traceback (most recent call last):
     bridgeval.errors.MissingColumnError: the relevance has several columns that could be the user; ...
     """
@@ -92,7 +92,7 @@ def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[s
     required = part in REQUIRED[role]
     if chosen is not None and required and not candidates:
         raise MissingColumnError(
-            f"{has(role)} no column {chosen!r} for the {part}",
+            f"{begin_sentence(role)} no column {chosen!r} for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
             "correct {argument}",
             argument="columns",
@@ -100,7 +100,7 @@ def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[s
         )
     if len(set(candidates)) > 1:
         raise MissingColumnError(
-            f"{has(role)} several columns that could be the {part}",
+            f"{begin_sentence(role)} several columns that could be the {part}",
             ", ".join(map(repr, candidates)),
             "choose one with {argument}",
             argument="columns",
@@ -108,7 +108,7 @@ def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[s
         )
     if not candidates and required:
         raise MissingColumnError(
-            f"{has(role)} no column for the {part}",
+            f"{begin_sentence(role)} no column for the {part}",
             f"columns {', '.join(map(repr, available)) or 'none'}",
             f"rename one to {aliases[0]!r} or say which it is with {{argument}}",
             argument="columns",
@@ -120,14 +120,14 @@ def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[s
 def _once(role: Role, name: str, available: Sequence[str]) -> str:
     if available.count(name) > 1:
         raise MissingColumnError(
-            f"{has(role)} {available.count(name)} columns {name!r}",
+            f"{begin_sentence(role)} {available.count(name)} columns {name!r}",
             f"columns {', '.join(map(repr, available))}",
             "rename all but one",
         )
     return name
 
 
-def check_chosen(chosen: Mapping[str, str] | None, tables: Mapping[Role, Sequence[str]]) -> None:
+def check_chosen_columns(chosen: Mapping[str, str] | None, tables: Mapping[Role, Sequence[str]]) -> None:
     """Raises where a chosen column is in none of the tables that could have it.
 
     Args:

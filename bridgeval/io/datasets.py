@@ -11,7 +11,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.dataset as pa_dataset
 
 from bridgeval.errors import BadParameterError, InputError
-from bridgeval.io.files import check_text, empty_as_missing, files_at, kind_of, reading
+from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, read_or_explain
 
 # What a row takes while it is evaluated: its columns, its codes, and their copies in the order of users.
 BYTES_PER_ROW = 120
@@ -22,25 +22,25 @@ BLOCK = 1 << 20
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
-def dataset_at(path: str) -> pa_dataset.Dataset | None:
+def open_dataset(path: str) -> pa_dataset.Dataset | None:
     """The Parquet, CSV or TSV files of a path as a data set; None for files of another kind."""
-    files = files_at(path)
+    files = find_files(path)
     with open(files[0], "rb") as opened:
         head = opened.readline(1 << 16)
     if head.startswith(b"PAR1"):
         partitioned = "hive" if os.path.isdir(path) else None
         source = path if partitioned else files
-        return reading(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
+        return read_or_explain(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
     separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
-    if separator is None or kind_of(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
+    if separator is None or detect_kind(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
         return None
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
-    dataset = reading(path, lambda: pa_dataset.dataset(files, format=text))
+    dataset = read_or_explain(path, lambda: pa_dataset.dataset(files, format=text))
     check_text(dataset.schema, path)
     return dataset
 
 
-def batches_from(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+def read_batches(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """The data set from a row on, in order; row groups before that row are not read."""
     pieces = _row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
     for piece in pieces:
@@ -78,10 +78,10 @@ def _batches(
     wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
     blocks = pa_csv.ReadOptions(block_size=BLOCK)
     text = pa_csv.open_csv(piece.path, blocks, dataset.format.parse_options, wanted)
-    return map(empty_as_missing, text)
+    return map(null_empty_cells, text)
 
 
-def with_floats(dataset: pa_dataset.Dataset, names: Collection[str]) -> pa_dataset.Dataset:
+def read_numbers_as_floats(dataset: pa_dataset.Dataset, names: Collection[str]) -> pa_dataset.Dataset:
     """Text whose numbers need not stay whole because the first ones are."""
     if dataset.format.default_extname == "parquet":
         return dataset
@@ -91,17 +91,17 @@ def with_floats(dataset: pa_dataset.Dataset, names: Collection[str]) -> pa_datas
     return pa_dataset.dataset(dataset.files, pa.schema(fields), dataset.format)
 
 
-def memory_of(path: str, dataset: pa_dataset.Dataset) -> int:
+def estimate_memory(path: str, dataset: pa_dataset.Dataset) -> int:
     """Bytes that evaluating this table at once would take, without reading it."""
     if dataset.format.default_extname == "parquet":
         return int(dataset.count_rows()) * BYTES_PER_ROW
-    return sum(map(os.path.getsize, files_at(path))) // BYTES_PER_LINE * BYTES_PER_ROW
+    return sum(map(os.path.getsize, find_files(path))) // BYTES_PER_LINE * BYTES_PER_ROW
 
 
-def bytes_of(memory: int | str | None) -> int:
+def parse_bytes(memory: int | str | None) -> int:
     """A budget in bytes: a number, or text such as "2GB"; None is a quarter of what is free.
 
-    >>> bytes_of("1.5 GB"), bytes_of(1000)
+    >>> parse_bytes("1.5 GB"), parse_bytes(1000)
     (1500000000, 1000)
     """
     if memory is None:

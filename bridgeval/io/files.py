@@ -19,7 +19,7 @@ import pyarrow.parquet as pa_parquet
 
 from bridgeval.errors import InputError
 from bridgeval.io.columns import ITEM, USER
-from bridgeval.io.text_encodings import charset_of
+from bridgeval.io.text_encodings import detect_charset
 
 Kind = Literal["parquet", "numpy", "json lines", "json array", "trec run", "trec qrels", "text", "binary"]
 
@@ -40,12 +40,12 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-def opened(value: Any) -> Any:
+def open_table(value: Any) -> Any:
     """The table behind a path; anything else as it is."""
-    return table_at(os.fspath(value)) if is_path(value) else value
+    return read_table(os.fspath(value)) if is_path(value) else value
 
 
-def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
+def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
     """The table in a file, in the files of a glob, or in a folder of Parquet files.
 
     Args:
@@ -53,28 +53,28 @@ def table_at(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa
         names: the columns in order, for text without a header; `_` stands for a column to leave out.
         text_ids: whether user and item ids are read as text even where they look like numbers.
     """
-    files = files_at(path)
+    files = find_files(path)
     if _is_parquet(files[0]):
-        table = reading(path, lambda: pa_dataset.dataset(files, format="parquet").to_table())
+        table = read_or_explain(path, lambda: pa_dataset.dataset(files, format="parquet").to_table())
     else:
-        tables = [table_in(pa.memory_map(file), file, names, text_ids) for file in files]
-        table = reading(path, lambda: pa.concat_tables(tables))
+        tables = [parse_table(pa.memory_map(file), file, names, text_ids) for file in files]
+        table = read_or_explain(path, lambda: pa.concat_tables(tables))
     return _with_text_ids(table) if text_ids else table
 
 
-def schema_at(path: str) -> pa.Schema:
-    """The columns of what `table_at` would give, from the start of the first file alone."""
-    file = files_at(path)[0]
+def read_schema(path: str) -> pa.Schema:
+    """The columns of what `read_table` would give, from the start of the first file alone."""
+    file = find_files(path)[0]
     if _is_parquet(file):
-        return reading(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
-    head = head_of(file)
-    if kind_of(head) == "parquet":  # packed as a whole, so that its end has to be unpacked too
-        return table_at(file).schema
+        return read_or_explain(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+    head = read_head(file)
+    if detect_kind(head) == "parquet":  # packed as a whole, so that its end has to be unpacked too
+        return read_table(file).schema
     lines, newline, _ = head.rpartition(b"\n")
-    return table_in(pa.BufferReader(lines + newline if newline else head), file).schema
+    return parse_table(pa.BufferReader(lines + newline if newline else head), file).schema
 
 
-def files_at(path: str) -> list[str]:
+def find_files(path: str) -> list[str]:
     """The files that a path or a glob stands for; an error where there is none."""
     if has_magic(path) and not os.path.exists(path):
         found = sorted(glob(path, recursive=True))
@@ -92,12 +92,12 @@ def files_at(path: str) -> list[str]:
     return found
 
 
-def table_in(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
+def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
     """The table in one opened file; `path` is what messages call it."""
     data = _unpacked(opened, path)
-    kind = kind_of(data[:HEAD].to_pybytes())
+    kind = detect_kind(data[:HEAD].to_pybytes())
     if kind == "parquet":
-        return reading(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
+        return read_or_explain(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
     if kind == "numpy":
         raise InputError(f"{path!r} holds a matrix, not a table", "a .npy file", "read it with bridgeval.Scores")
     if kind == "binary":
@@ -110,19 +110,21 @@ def table_in(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_i
         )
     if kind == "json lines":
         lines = data[len(UTF8_MARK) :] if data[: len(UTF8_MARK)].to_pybytes() == UTF8_MARK else data
-        return reading(path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(lines))), "one object in each line")
+        return read_or_explain(
+            path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(lines))), "one object in each line"
+        )
     if kind in TREC_COLUMNS and not names:
-        return reading(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
+        return read_or_explain(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
     hint = "name every column in order; _ leaves one out" if names else COMPLETE
-    table = reading(path, lambda: _text_table(data, path, names, text_ids), hint)
+    table = read_or_explain(path, lambda: _text_table(data, path, names, text_ids), hint)
     check_text(table.schema, path)
-    return empty_as_missing(table)
+    return null_empty_cells(table)
 
 
-def kind_of(head: bytes) -> Kind:
+def detect_kind(head: bytes) -> Kind:
     r"""What the first bytes of a file, unpacked, say it is.
 
-    >>> kind_of(b"user_id,item_id\n1,2\n"), kind_of(b"q1 Q0 d7 1 0.93 bm25\n"), kind_of(b"q1 0 d7 1\n")
+    >>> detect_kind(b"user_id,item_id\n1,2\n"), detect_kind(b"q1 Q0 d7 1 0.93 bm25\n"), detect_kind(b"q1 0 d7 1\n")
     ('text', 'trec run', 'trec qrels')
     """
     if head.startswith(PARQUET_MAGIC):
@@ -145,14 +147,14 @@ def kind_of(head: bytes) -> Kind:
     return "text"
 
 
-def head_of(path: str) -> bytes:
+def read_head(path: str) -> bytes:
     """The first bytes of a file, unpacked."""
-    with pa.OSFile(files_at(path)[0]) as opened:
+    with pa.OSFile(find_files(path)[0]) as opened:
         codec = _codec(opened.read(4))
         opened.seek(0)
         if codec is None:
             return opened.read(HEAD)
-        return reading(path, lambda: pa.CompressedInputStream(opened, codec).read(HEAD), "is it cut short?")
+        return read_or_explain(path, lambda: pa.CompressedInputStream(opened, codec).read(HEAD), "is it cut short?")
 
 
 def _is_parquet(file: str) -> bool:
@@ -170,7 +172,7 @@ def _unpacked(opened: pa.NativeFile, path: str) -> pa.Buffer:
     if codec is not None:
         packed = pa.BufferReader(data)
         unpack = lambda: pa.CompressedInputStream(packed, codec).read_buffer()  # noqa: E731
-        data = reading(path, unpack, "is it cut short?")
+        data = read_or_explain(path, unpack, "is it cut short?")
     if not data.size:
         raise InputError("the file is empty", f"{path!r} holds 0 bytes", "write it again")
     return data
@@ -226,7 +228,7 @@ def check_text(schema: pa.Schema, path: str) -> None:
         )
 
 
-def empty_as_missing(rows: Any) -> Any:
+def null_empty_cells(rows: Any) -> Any:
     """A table or a record batch of text whose empty cells are null, as those of numbers are."""
     for at, field in enumerate(rows.schema):
         column = rows.column(at)
@@ -282,7 +284,7 @@ def _with_text_ids(table: pa.Table) -> pa.Table:
 
 
 def _not_a_table(path: str, data: pa.Buffer) -> InputError:
-    charset = charset_of(data[:HEAD].to_pybytes())
+    charset = detect_charset(data[:HEAD].to_pybytes())
     if charset is not None:
         return charset.error(path)
     zipped = data[:4].to_pybytes() == b"PK\x03\x04" or zipfile.is_zipfile(path)
@@ -293,7 +295,7 @@ def _not_a_table(path: str, data: pa.Buffer) -> InputError:
     )
 
 
-def reading(path: str, read: Callable[[], Any], hint: str = COMPLETE) -> Any:
+def read_or_explain(path: str, read: Callable[[], Any], hint: str = COMPLETE) -> Any:
     """What `read` gives; an error that names the path where it fails."""
     try:
         return read()

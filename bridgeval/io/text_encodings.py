@@ -39,12 +39,12 @@ class Charset:
         )
 
 
-def charset_of(head: bytes) -> Charset | None:
+def detect_charset(head: bytes) -> Charset | None:
     r"""What the first bytes of a file that is not UTF-8 are written in; None where they are no text.
 
-    >>> charset_of("user,item".encode("utf-16-le")).name, charset_of("user,caf\xe9".encode("latin-1")).name
+    >>> detect_charset("user,item".encode("utf-16-le")).name, detect_charset("user,caf\xe9".encode("latin-1")).name
     ('UTF-16LE', 'latin1')
-    >>> charset_of(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    >>> detect_charset(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     """
     mark = next((mark for mark in MARKS if head.startswith(mark)), None)
     if mark is not None:

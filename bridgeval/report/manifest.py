@@ -64,13 +64,13 @@ def with_inputs(reports: E, inputs: Mapping[str, Any]) -> E:
 
 def digest_of(path: str) -> dict[str, Any]:
     """Size and SHA-256 of the bytes of a file, or of all files of a glob or folder in order."""
-    from bridgeval.io.files import files_at
+    from bridgeval.io.files import find_files
 
     if path == STDIN:
         return {}
     whole = hashlib.sha256()
     size = 0
-    files = files_at(path)
+    files = find_files(path)
     for file in files:
         with open(file, "rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").digest()
@@ -190,14 +190,14 @@ def _relative(path: str, folder: str) -> str:
 
 def _described(value: Any) -> dict[str, Any]:
     from bridgeval.io.files import is_path
-    from bridgeval.tables.rows import as_table, is_frame
+    from bridgeval.tables.rows import is_frame, to_table
 
     if is_path(value):
         return {"path": os.fspath(value), **digest_of(os.fspath(value))}
     if not is_frame(value):
         text = repr(sorted(value.items(), key=lambda pair: repr(pair[0])) if isinstance(value, Mapping) else value)
         return {"kind": type(value).__name__, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return {"kind": type(value).__name__, **_table_digest(as_table(value))}
+    return {"kind": type(value).__name__, **_table_digest(to_table(value))}
 
 
 def _table_digest(table: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from bridgeval.errors import InputError
-from bridgeval.io.columns import has
+from bridgeval.io.columns import begin_sentence
 from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def exploded(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
     ids = [name for name in arrays if name not in structs and name not in numbers]
     if len(structs) > 1 or len(numbers) > 1 or len(ids) > 1 or (structs and len(arrays) > 1):
         raise InputError(
-            f"{has(role)} several array columns of one kind",
+            f"{begin_sentence(role)} several array columns of one kind",
             f"{', '.join(arrays)}",
             "select the user and one array of (item, score) structs, or one of items and one of scores",
         )

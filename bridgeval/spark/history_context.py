@@ -14,7 +14,7 @@ from bridgeval.engine.needs import Needs
 from bridgeval.spark.faults import mapped, telling
 from bridgeval.spark.task import ROWS_AT_ONCE, whole_users
 from bridgeval.tables.context import Context, Table
-from bridgeval.tables.encoding import encode
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows
@@ -41,7 +41,7 @@ def with_history(context: Context, history: DataFrame, needs: Needs) -> Context:
 
 def items_of(history: DataFrame) -> Ids:
     """The sorted items of a frame (user, item)."""
-    return encode([Ids.of(history.select("item").distinct().toArrow()["item"], "item ids in the history")])[0]
+    return encode_ids([Ids.of(history.select("item").distinct().toArrow()["item"], "item ids in the history")])[0]
 
 
 def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
@@ -54,7 +54,7 @@ def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
     no_item = np.asarray(counts["item"].is_null())
     items = Ids.of(counts["item"].drop_null(), "item ids in the history")
     numbers = counts["pairs"].to_numpy()[~no_item]
-    vocabulary, (codes,) = encode([items])
+    vocabulary, (codes,) = encode_ids([items])
     values = np.zeros(len(vocabulary))
     values[codes] = numbers
     users = int(counts["users"].to_numpy()[no_item].sum())

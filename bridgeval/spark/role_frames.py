@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
-from bridgeval.io.columns import USER, Role, columns_for
-from bridgeval.io.files import opened
+from bridgeval.io.columns import USER, Role, find_columns
+from bridgeval.io.files import open_table
 from bridgeval.spark.array_frames import exploded
 from bridgeval.spark.task import TAG_BITS
-from bridgeval.tables.groups import ids_of
-from bridgeval.tables.rows import Rows, is_spark_frame, rows_of
+from bridgeval.tables.groups import read_ids
+from bridgeval.tables.rows import Rows, is_spark_frame, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,9 +73,9 @@ def tagged(
         positions: the items that the places of a score array stand for.
     """
     if not is_spark_frame(value):
-        return _of_rows(rows_of(opened(value), role, columns), role, session)
+        return _of_rows(read_rows(open_table(value), role, columns), role, session)
     frame = exploded(value, role, positions)
-    chosen = columns_for(role, frame.columns, columns)
+    chosen = find_columns(role, frame.columns, columns)
     if role in ("recommendations", "baseline") and not {"score", "rank"} & set(chosen):
         raise InputError(
             f"the {role} have neither a score nor a rank, and rows of a Spark frame have no order",
@@ -97,7 +97,7 @@ def tagged(
 def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSession) -> Tagged:
     """The users that count under users="given"."""
     if not is_spark_frame(value):
-        ids = ids_of(opened(value), "users")
+        ids = read_ids(open_table(value), "users")
         return Tagged("users", session.createDataFrame(pa.table({"user": ids.to_arrow()})), {})
     wanted = (columns or {}).get("user")
     found = [name for name in value.columns if name == wanted or name.lower() in USER]

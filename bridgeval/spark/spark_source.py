@@ -16,7 +16,7 @@ from bridgeval.engine.inputs import ANSWERS, Inputs
 from bridgeval.engine.needs import Needs, baseline_column
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
-from bridgeval.io.files import opened
+from bridgeval.io.files import open_table
 from bridgeval.spark.faults import begun_again, check_executors, in_own_words, mapped, telling
 from bridgeval.spark.history_context import with_history
 from bridgeval.spark.job_progress import watched
@@ -25,7 +25,7 @@ from bridgeval.spark.per_user import KeptState, KeptValues
 from bridgeval.spark.role_frames import Tagged, tagged, tagged_users, united
 from bridgeval.spark.task import Task, kind_of
 from bridgeval.tables.context import Context
-from bridgeval.tables.rows import Rows, is_frame, is_spark_frame, rows_of
+from bridgeval.tables.rows import Rows, is_frame, is_spark_frame, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -133,7 +133,7 @@ class SparkSource:
         scores = self.frames.get("prev_scores")
         if scores is None or scores.kind("user") is not None or not needs.reads("prev_score"):
             return None
-        return rows_of(scores.frame.toArrow(), "prev_scores")
+        return read_rows(scores.frame.toArrow(), "prev_scores")
 
     def _context(self, needs: Needs) -> Context:
         context = Inputs.of({}, {}, **{name: _local(value) for name, value in self.tables.items()}).context
@@ -201,4 +201,4 @@ def _collected(parts: DataFrame) -> list[States]:
 
 def _local(value: Any) -> Any:
     """A small table in this process, wherever it came from."""
-    return value.toArrow() if is_spark_frame(value) else opened(value)
+    return value.toArrow() if is_spark_frame(value) else open_table(value)

@@ -16,9 +16,9 @@ from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.io.columns import Role
 from bridgeval.tables.context import Context
-from bridgeval.tables.encoding import encode
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, rows_of_table
+from bridgeval.tables.rows import Rows, read_table_rows
 
 # Rows of whole users that are turned into Slates at once. This bounds an executor's memory, unless one user alone has
 # more rows.
@@ -87,11 +87,11 @@ class Task:
 
     def _given(self, table: pa.Table, role: str) -> Rows | Ids:
         if role == "users":
-            return encode([Ids.of(table["user"], "user ids in users")])[0]
+            return encode_ids([Ids.of(table["user"], "user ids in users")])[0]
         columns = {"user": table["user"], "item": table["item"]}
         for part, kind in self.parts[role].items():
             columns[part] = table["rank" if part == "rank" else "value"].cast(kind)
-        return rows_of_table(pa.table(columns), kind_of(role))
+        return read_table_rows(pa.table(columns), kind_of(role))
 
     def _state_row(self, part: int, states: bytes) -> pa.RecordBatch:
         row = {"part": pa.array([part], pa.int32()), "states": pa.array([states], pa.binary())}

@@ -15,7 +15,7 @@ import pyarrow.parquet as pa_parquet
 
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
-from bridgeval.tables.encoding import encode
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Panel:
         metrics = tuple(name for name in first if all(name in tables for tables in systems.values()))
         tables = [[own[name] for name in metrics] for own in systems.values()]
         columns = [table.users for row in tables for table in row if table.users is not None]
-        users, codes = encode(columns, "user ids of the systems") if columns else (Ids(np.zeros(0, np.int64)), [])
+        users, codes = encode_ids(columns, "user ids of the systems") if columns else (Ids(np.zeros(0, np.int64)), [])
         shape = (len(tables), len(users), len(metrics))
         values, present = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
         code = iter(codes)
@@ -165,7 +165,7 @@ def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str 
 
 def _table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:
     users = Ids.of(rows["user"], "user ids")
-    vocabulary, (codes,) = encode([users])
+    vocabulary, (codes,) = encode_ids([users])
     if len(vocabulary) != len(users):
         raise MisalignedError(
             f"{len(users) - len(vocabulary)} user(s) have several values of {metric}",

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.batch.tensors import look_up, looked_up
-from bridgeval.parallel import ROWS_FOR_THREADS, side_by_side
-from bridgeval.tables.ids import TABLE_ENTRIES, Codes, Ids, is_coded, same_kind, span_of, table_fits
-from bridgeval.tables.short_strings import Coded, coded_text
+from bridgeval.parallel import ROWS_FOR_THREADS, run_all
+from bridgeval.tables.ids import TABLE_ENTRIES, Codes, Ids, check_same_kind, find_span, is_coded, table_fits
+from bridgeval.tables.short_strings import Coded, encode_text
 
 # Rows that are looked at before a whole column is.
 PEEK = 1000
@@ -64,13 +64,13 @@ class Runs:
         return codes if self.starts is None else np.repeat(codes, self.lengths)
 
 
-def encode(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]:
+def encode_ids(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]:
     """One sorted vocabulary for all columns, and each column's codes in it.
 
     Codes are ordered as the ids are (integers by value, strings by code point), so that "item id descending"
     is "code descending".
 
-    >>> vocabulary, codes = encode([Ids.of([30, 10]), Ids.of([20])])
+    >>> vocabulary, codes = encode_ids([Ids.of([30, 10]), Ids.of([20])])
     >>> vocabulary.tolist(), [c.tolist() for c in codes]
     ([10, 20, 30], [[2, 0], [1]])
     """
@@ -84,7 +84,7 @@ def encode_heads(runs: Sequence[Runs], what: str = "ids") -> tuple[Ids, list[Cod
     columns = [run.heads for run in runs]
     filled = [c for c in columns if len(c)]
     for other in filled[1:]:
-        same_kind(filled[0], other, what)
+        check_same_kind(filled[0], other, what)
     if not filled:
         return columns[0], [np.zeros(0, dtype=np.int32) for _ in columns]
     if _same_and_sorted(columns):
@@ -110,10 +110,10 @@ def _ascends(column: Ids) -> bool:
     return bool(pc.all(pc.less(rows[:-1], rows[1:])).as_py())
 
 
-def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def sort_unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Sorted, without repeats. `np.unique` hashes before it sorts and takes ten times as long.
 
-    >>> distinct(np.array([3, 1, 3])).tolist()
+    >>> sort_unique(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
     ordered = np.sort(keys)
@@ -124,7 +124,7 @@ def distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
     filled = [c for c in columns if len(c)]
-    low, high = span_of(filled)
+    low, high = find_span(filled)
     if table_fits(low, high, sum(map(len, filled))):
         start = 0 if 0 <= low < TABLE_ENTRIES else low
         shifted = [c if start == 0 else c - start for c in columns]
@@ -135,7 +135,7 @@ def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, lis
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
         return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
-    vocabulary = distinct(np.concatenate(filled))
+    vocabulary = sort_unique(np.concatenate(filled))
     return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
 
 
@@ -163,7 +163,7 @@ def _coded(column: Ids) -> list[Coded]:
         return [Coded.of(column.values)]
     half = len(column) // 2
     parts = [column.slice(0, half), column.slice(half, len(column))] if len(column) > ROWS_FOR_THREADS else [column]
-    return side_by_side([partial(coded_text, part.pieces) for part in parts], len(column))
+    return run_all([partial(encode_text, part.pieces) for part in parts], len(column))
 
 
 def _codes_in(vocabulary: pa.LargeStringArray, parts: Sequence[Coded]) -> Codes:

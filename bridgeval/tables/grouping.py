@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse._sparsetools import coo_tocsr
 
 from bridgeval.batch.memory import empty
-from bridgeval.parallel import ROWS_FOR_THREADS, side_by_side
+from bridgeval.parallel import ROWS_FOR_THREADS, run_all
 from bridgeval.tables.encoding import PEEK, Runs, encode_heads
 from bridgeval.tables.ids import Codes, Ids
 
@@ -33,7 +33,7 @@ MOST_NEIGHBOURHOODS = 1 << 10
 class Grouping(Protocol):
     """Which rows belong to which of U users."""
 
-    def moved(
+    def group(
         self, items: Codes, n_items: int, columns: Mapping[str, Column]
     ) -> tuple[Offsets, Codes, dict[str, Column]]:
         """The rows of each user together, in the order they came; items are below `n_items`.
@@ -61,7 +61,7 @@ class Together:
         np.cumsum(lengths, out=offsets[1:])
         return Together(offsets)
 
-    def moved(
+    def group(
         self, items: Codes, n_items: int, columns: Mapping[str, Column]
     ) -> tuple[Offsets, Codes, dict[str, Column]]:
         return self.offsets, items, dict(columns)
@@ -79,7 +79,7 @@ class Scattered:
     owners: Codes
     n_users: int
 
-    def moved(
+    def group(
         self, items: Codes, n_items: int, columns: Mapping[str, Column]
     ) -> tuple[Offsets, Codes, dict[str, Column]]:
         # Something must stand beside the items.
@@ -114,7 +114,7 @@ class Scattered:
                 offsets[users] = own[:-1].astype(np.int64) + rows.start
 
         cuts = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64).tolist()
-        side_by_side([partial(put_in_order, range(*ends)) for ends in pairwise(cuts)], len(items))
+        run_all([partial(put_in_order, range(*ends)) for ends in pairwise(cuts)], len(items))
         offsets[-1] = len(items)
         return offsets, to_items, to_column
 
@@ -156,7 +156,7 @@ class Neighbourhoods:
             np.bitwise_or(given, items[rows], out=given, casting="unsafe")
             coo_tocsr(count, 1, len(own), own >> user_bits, given, column[rows], ends[part], keys[rows], beside[rows])
 
-        side_by_side([partial(spread, part) for part in range(PARTS)], size)
+        run_all([partial(spread, part) for part in range(PARTS)], size)
         return Neighbourhoods(ends + bounds[:-1, None], keys, beside, user_bits, item_bits)
 
     @cached_property
@@ -176,12 +176,12 @@ def _short(codes: npt.NDArray[Any]) -> Codes:
     return codes.astype(np.int32, copy=False)
 
 
-def grouping_of(owners: Codes, n_users: int) -> Grouping:
+def group_codes(owners: Codes, n_users: int) -> Grouping:
     """By the codes of users.
 
-    >>> by_user = grouping_of(np.array([2, 0, 2], dtype=np.int32), 3)
+    >>> by_user = group_codes(np.array([2, 0, 2], dtype=np.int32), 3)
     >>> items, scores = np.array([5, 6, 7], dtype=np.int32), np.array([0.1, 0.2, 0.3])
-    >>> offsets, items, columns = by_user.moved(items, 8, {"score": scores})
+    >>> offsets, items, columns = by_user.group(items, 8, {"score": scores})
     >>> offsets.tolist(), items.tolist(), columns["score"].tolist()
     ([0, 1, 1, 3], [6, 5, 7], [0.2, 0.1, 0.3])
     """
@@ -190,10 +190,10 @@ def grouping_of(owners: Codes, n_users: int) -> Grouping:
     return Scattered(owners, n_users)
 
 
-def grouped_rows(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, list[Grouping]]:
+def group_by_user(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, list[Grouping]]:
     """One sorted vocabulary of all columns of users, and the grouping of each.
 
-    >>> users, (one, other) = grouped_rows([Ids.of([7, 7, 9]), Ids.of([9, 8])])
+    >>> users, (one, other) = group_by_user([Ids.of([7, 7, 9]), Ids.of([9, 8])])
     >>> users.tolist(), one, other
     ([7, 8, 9], Together(offsets=array([0, 2, 2, 3])), Scattered(owners=array([2, 1], dtype=int32), n_users=3))
     """
@@ -204,20 +204,20 @@ def grouped_rows(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, l
 
 def _of_runs(runs: Runs, codes: Codes, n_users: int) -> Grouping:
     if runs.starts is None or not len(codes) or not _ascends(codes, strictly=True):
-        return grouping_of(runs.spread(codes), n_users)
+        return group_codes(runs.spread(codes), n_users)
     lengths = np.zeros(n_users, dtype=np.int64)
     lengths[codes] = runs.lengths
     return Together.in_lengths(lengths)
 
 
-def order_by(codes: Codes) -> npt.NDArray[np.int32]:
+def sort_by_code(codes: Codes) -> npt.NDArray[np.int32]:
     """A stable order by non-negative codes.
 
-    >>> order_by(np.array([1, 0, 1, 0], dtype=np.int32)).tolist()
+    >>> sort_by_code(np.array([1, 0, 1, 0], dtype=np.int32)).tolist()
     [1, 3, 0, 2]
     """
     rows = np.arange(len(codes), dtype=np.int32)
-    return Scattered(codes, int(codes.max(initial=0)) + 1).moved(rows, len(rows), {})[1]
+    return Scattered(codes, int(codes.max(initial=0)) + 1).group(rows, len(rows), {})[1]
 
 
 def _ascends(codes: Codes, strictly: bool = False) -> bool:

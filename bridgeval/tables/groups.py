@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER
 from bridgeval.tables.context import Table
-from bridgeval.tables.encoding import encode
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import as_table, is_frame
+from bridgeval.tables.rows import is_frame, to_table
 
 
-def groups_of(value: Any, side: str, argument: str = "") -> Table:
+def read_groups(value: Any, side: str, argument: str = "") -> Table:
     """A label for each id: a mapping id -> label, or a frame with the id and one more column.
 
     Args:
@@ -28,7 +28,7 @@ def groups_of(value: Any, side: str, argument: str = "") -> Table:
 
     Codes run from 1 in the order of the labels; 0 is for ids without a label, or with a missing one.
 
-    >>> groups_of({"a": "rock", "b": "jazz"}, "item").labels
+    >>> read_groups({"a": "rock", "b": "jazz"}, "item").labels
     ('jazz', 'rock')
     """
     if isinstance(value, Table):
@@ -36,7 +36,7 @@ def groups_of(value: Any, side: str, argument: str = "") -> Table:
     argument = argument or f"{side}_groups"
     ids, given = _two_columns(value, side, argument)
     labels, label_codes = _coded(given)
-    vocabulary, (codes,) = encode([ids])
+    vocabulary, (codes,) = encode_ids([ids])
     if len(vocabulary) != len(ids):
         raise BadValueError(
             f"{len(ids) - len(vocabulary)} id(s) have more than one label in {argument}",
@@ -47,7 +47,7 @@ def groups_of(value: Any, side: str, argument: str = "") -> Table:
     return Table(vocabulary, values, labels)
 
 
-def features_of(value: Any) -> Table:
+def read_features(value: Any) -> Table:
     """Several labels for each item: a mapping item -> labels, or a long frame (item, feature[, value]).
 
     Values are `[n, F]` float64: 1 (or the value given) where the item has the feature.
@@ -64,18 +64,18 @@ def features_of(value: Any) -> Table:
         given = others[0]
         weights = others[1].to_numpy().astype(np.float64) if others.num_columns > 1 else np.ones(len(ids))
     labels, columns = _coded(given)
-    vocabulary, (codes,) = encode([ids])
+    vocabulary, (codes,) = encode_ids([ids])
     values = np.zeros((len(vocabulary), len(labels)))
     values[codes, columns] = weights
     return Table(vocabulary, values, labels)
 
 
-def ids_of(value: Any, what: str) -> Ids:
+def read_ids(value: Any, what: str) -> Ids:
     """Sorted ids without repeats, of a sequence or of a frame's id column."""
     if isinstance(value, Ids):
         ids = value
     elif is_frame(value) and hasattr(value, "columns"):
-        ids, _ = _split_id(as_table(value), "user" if "user" in what else "item", what)
+        ids, _ = _split_id(to_table(value), "user" if "user" in what else "item", what)
     elif not isinstance(value, Iterable):
         raise InputError(
             f"{what} cannot be read", f"an object of type {type(value).__name__}", "give a sequence of ids, or a frame"
@@ -84,7 +84,7 @@ def ids_of(value: Any, what: str) -> Ids:
         ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"ids in {what}")
     if not len(ids):
         raise InputError(f"there are no ids in {what}", hint="give some, or leave it out")
-    return encode([ids])[0]
+    return encode_ids([ids])[0]
 
 
 def _labels(labels: Any) -> Iterable[Any]:
@@ -145,7 +145,7 @@ def _frame(value: Any, argument: str) -> pa.Table:
             f"an object of type {type(value).__name__}",
             "give a mapping or a frame",
         )
-    return as_table(value)
+    return to_table(value)
 
 
 def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]:

@@ -9,12 +9,12 @@ import numpy.typing as npt
 import torch
 
 from bridgeval.batch.tensors import looked_up, tensor_of
-from bridgeval.parallel import side_by_side
+from bridgeval.parallel import run_all
 from bridgeval.tables.context import Table
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.grouping import grouped_rows
+from bridgeval.tables.encoding import encode_ids
+from bridgeval.tables.grouping import group_by_user
 from bridgeval.tables.ids import Codes, Ids
-from bridgeval.tables.pair_column import Positions, each_pair_once
+from bridgeval.tables.pair_column import Positions, deduplicate_pairs
 from bridgeval.tables.rows import Rows
 from bridgeval.tables.slates import Lists
 
@@ -38,16 +38,16 @@ class History:
     @staticmethod
     def of(rows: Rows) -> History:
         """
-        >>> from bridgeval.tables.rows import rows_of
-        >>> history = History.of(rows_of({"ann": ["tea", "rum", "tea"], "bob": ["tea"]}, "history"))
+        >>> from bridgeval.tables.rows import read_rows
+        >>> history = History.of(read_rows({"ann": ["tea", "rum", "tea"], "bob": ["tea"]}, "history"))
         >>> history.items.tolist(), history.popularity.values.tolist(), history.pairs
         (['rum', 'tea'], [1.0, 2.0], 3)
         """
         named = [rows.owners] if rows.empty is None else [rows.owners, rows.empty]
-        (users, (by_user, *_)), (items, (codes,)) = side_by_side(
-            [lambda: grouped_rows(named), lambda: encode([rows.items])], len(rows)
+        (users, (by_user, *_)), (items, (codes,)) = run_all(
+            [lambda: group_by_user(named), lambda: encode_ids([rows.items])], len(rows)
         )
-        offsets, codes, _ = each_pair_once(by_user, codes, len(items))
+        offsets, codes, _ = deduplicate_pairs(by_user, codes, len(items))
         return History(users, items, offsets, codes)
 
     @property

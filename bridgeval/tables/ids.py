@@ -138,7 +138,7 @@ class Ids:
         """
         if not len(vocabulary) or not len(self):
             return np.full(len(self), -1, dtype=np.int64)
-        same_kind(vocabulary, self, what)
+        check_same_kind(vocabulary, self, what)
         if self.is_integer:
             return np.arange(len(self)) if self.equals(vocabulary) else vocabulary._searcher(self.values)
         coded = is_coded(self.values)
@@ -149,7 +149,7 @@ class Ids:
 
     @cached_property
     def _span(self) -> tuple[int, int]:
-        return span_of([self.values])
+        return find_span([self.values])
 
     def _searcher(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         low, high = self._span
@@ -166,7 +166,7 @@ class Ids:
         return (Ids, (self.values,))
 
 
-def same_kind(first: Ids, second: Ids, what: str) -> None:
+def check_same_kind(first: Ids, second: Ids, what: str) -> None:
     """Raises unless both are integers or both are strings; an empty column fits everything."""
     if len(first) and len(second) and first.is_integer != second.is_integer:
         column = "item_id" if what.startswith("item") else "user_id"
@@ -177,7 +177,7 @@ def same_kind(first: Ids, second: Ids, what: str) -> None:
         )
 
 
-def span_of(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[int, int]:
+def find_span(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[int, int]:
     """The least and the greatest value of columns that are not empty."""
     ends = [torch.aminmax(tensor_of(column)) for column in columns]
     return min(int(end.min) for end in ends), max(int(end.max) for end in ends)

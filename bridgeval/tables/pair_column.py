@@ -16,8 +16,8 @@ from torch import Tensor
 
 from bridgeval.batch.sorting import Matches, shared_cells
 from bridgeval.batch.tensors import tensor_of
-from bridgeval.parallel import side_by_side
-from bridgeval.tables.grouping import Grouping, grouping_of
+from bridgeval.parallel import run_all
+from bridgeval.tables.grouping import Grouping, group_codes
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.rows import Rows
 
@@ -59,8 +59,8 @@ class PairColumn:
         owners = np.zeros(len(codes), dtype=np.int64) if table.users is None else table.users.positions_in(users)
         known &= owners >= 0
         values = None if column is None else table.columns[column][known]
-        by_user = grouping_of(owners[known].astype(np.int32), 1 if table.users is None else len(users))
-        offsets, kept, values = each_pair_once(by_user, codes[known].astype(np.int32), len(items), values)
+        by_user = group_codes(owners[known].astype(np.int32), 1 if table.users is None else len(users))
+        offsets, kept, values = deduplicate_pairs(by_user, codes[known].astype(np.int32), len(items), values)
         return PairColumn(offsets, kept, len(items), values, table.users is not None)
 
     def part(self, start: int, stop: int) -> PairColumn:
@@ -82,7 +82,7 @@ class PairColumn:
         """`[n]`: the user of each pair."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-    def beside(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def look_up(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`[m]`: what stands beside pairs."""
         return self._found(items + users * self.size if self.by_user else items.astype(np.int64))
 
@@ -95,7 +95,7 @@ class PairColumn:
         rows = self.rows(items) if once else None
         if rows is None:
             codes = items.cpu().numpy()
-            return torch.from_numpy(self.beside(np.arange(len(codes))[:, None], codes)).to(items.device)
+            return torch.from_numpy(self.look_up(np.arange(len(codes))[:, None], codes)).to(items.device)
         return self.cells_where(shared_cells(items, rows, self.size), items.shape)
 
     def cells_where(self, matches: Matches, shape: tuple[int, ...]) -> Tensor:
@@ -148,16 +148,16 @@ class PairColumn:
         return ends
 
 
-def each_pair_once(
+def deduplicate_pairs(
     by_user: Grouping, items: Codes, n_items: int, values: npt.NDArray[Any] | None = None
 ) -> tuple[Positions, Codes, npt.NDArray[Any] | None]:
     """Pairs by user, then by item: the offsets of the users, the items, and the values of the first row of each pair.
 
-    >>> by_user = grouping_of(np.array([1, 0, 1, 1], dtype=np.int32), 2)
-    >>> [part.tolist() for part in each_pair_once(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
+    >>> by_user = group_codes(np.array([1, 0, 1, 1], dtype=np.int32), 2)
+    >>> [part.tolist() for part in deduplicate_pairs(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
     [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
     """
-    offsets, items, moved = by_user.moved(items, n_items, {} if values is None else {"": values})
+    offsets, items, moved = by_user.group(items, n_items, {} if values is None else {"": values})
     beside = moved.get("", np.zeros(len(items), dtype=np.int8))
     lengths = np.diff(offsets)
     if values is None and len(items) and lengths.min() == lengths.max():
@@ -166,7 +166,7 @@ def each_pair_once(
         cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
         cuts[-1] = len(lengths)
         pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
-        items, beside = (np.concatenate(parts) for parts in zip(*side_by_side(pieces, len(items)), strict=True))
+        items, beside = (np.concatenate(parts) for parts in zip(*run_all(pieces, len(items)), strict=True))
     again = np.flatnonzero(items[1:] == items[:-1]) + 1
     again = again[offsets[np.searchsorted(offsets, again)] != again]
     if len(again):
@@ -184,7 +184,7 @@ def _rows_by_item(items: Codes) -> Codes:
         ordered[rows].sort(axis=1)
 
     cuts = np.linspace(0, len(items), PIECES + 1).astype(np.int64).tolist()
-    side_by_side([partial(put_in_order, slice(*users)) for users in pairwise(cuts)], items.size)
+    run_all([partial(put_in_order, slice(*users)) for users in pairwise(cuts)], items.size)
     return ordered
 
 

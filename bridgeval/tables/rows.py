@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
-from bridgeval.io.columns import ITEM, USER, Role, columns_for, has
-from bridgeval.parallel import side_by_side
-from bridgeval.tables.encoding import encode
+from bridgeval.io.columns import ITEM, USER, Role, begin_sentence, find_columns
+from bridgeval.parallel import run_all
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
@@ -53,7 +53,7 @@ class Rows:
     @property
     def named(self) -> Ids:
         """The users, each once, sorted: those of the rows and those with an empty list."""
-        return encode([self.owners] if self.empty is None else [self.owners, self.empty])[0]
+        return encode_ids([self.owners] if self.empty is None else [self.owners, self.empty])[0]
 
 
 def is_frame(value: object) -> bool:
@@ -75,7 +75,7 @@ def is_spark_frame(value: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
-def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
+def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
     """Rows of a frame or a mapping.
 
     Args:
@@ -83,7 +83,7 @@ def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) ->
         role: what it is; decides which columns are looked for.
         columns: part -> column name, where the alias table is not enough.
 
-    >>> rows_of({"ann": [("tea", 0.9), ("rum", 0.4)], "bob": []}, "recommendations").columns["score"].tolist()
+    >>> read_rows({"ann": [("tea", 0.9), ("rum", 0.4)], "bob": []}, "recommendations").columns["score"].tolist()
     [0.9, 0.4]
     """
     if isinstance(value, Rows):
@@ -99,19 +99,19 @@ def rows_of(value: Any, role: Role, columns: Mapping[str, str] | None = None) ->
     )
 
 
-def rows_of_table(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
+def read_table_rows(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
     """Rows of an Arrow table, reading only the columns that play a part."""
-    return _rows_of_parts(role, columns_for(role, table.column_names, columns), table)
+    return _rows_of_parts(role, find_columns(role, table.column_names, columns), table)
 
 
 def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[str, pa.Array]) -> Rows:
     """Rows of columns by name; `parts` says which name plays which part."""
     numbers = {
-        part: numbers_of(of[name], f"column {name!r} of the {role}")
+        part: read_numbers(of[name], f"column {name!r} of the {role}")
         for part, name in parts.items()
         if part not in ("user", "item")
     }
-    *owners, items = side_by_side(
+    *owners, items = run_all(
         [partial(Ids.of, of[parts[part]], f"{part} ids in the {role}") for part in ("user", "item") if part in parts],
         len(of[parts["item"]]),
     )
@@ -119,7 +119,7 @@ def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[
     return Rows(owners[0] if owners else None, items, numbers, ranked)
 
 
-def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
+def read_numbers(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     """A column as float32 if it is that, else float64; refuses nulls, NaN and what is not a number."""
     kind = column.type
     if pa.types.is_null(kind) and not len(column):
@@ -132,7 +132,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     if column.null_count:
         raise BadValueError(
             f"the {what} has {column.null_count} missing value(s) (null or NaN)",
-            f"first at row {first_null(column)}, counted from 0",
+            f"first at row {find_first_null(column)}, counted from 0",
             "drop or fill these rows; use -inf for an item that must not be shown",
         )
     numbers = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
@@ -141,7 +141,7 @@ def numbers_of(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
     return numbers.astype(np.float64 if whole else np.float32)
 
 
-def first_null(column: pa.ChunkedArray | pa.Array) -> int:
+def find_first_null(column: pa.ChunkedArray | pa.Array) -> int:
     """The first row without a value."""
     return int(pc.index(pc.is_null(column), True).as_py())
 
@@ -149,13 +149,13 @@ def first_null(column: pa.ChunkedArray | pa.Array) -> int:
 def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
     names = column_names(frame)
     if names is None:
-        return rows_of_table(as_table(frame), role, columns)
-    parts = columns_for(role, names, columns)
+        return read_table_rows(to_table(frame), role, columns)
+    parts = find_columns(role, names, columns)
     if _is_pandas(frame):
         return _rows_of_parts(role, parts, {name: _pandas_column(frame[name]) for name in parts.values()})
     if hasattr(frame, "get_column"):
         frame = frame.select(list(parts.values()))
-    return _rows_of_parts(role, parts, as_table(frame))
+    return _rows_of_parts(role, parts, to_table(frame))
 
 
 def column_names(frame: Any) -> list[str] | None:
@@ -169,7 +169,7 @@ def column_names(frame: Any) -> list[str] | None:
     return None if names is None or not all(isinstance(name, str) for name in names) else list(names)
 
 
-def as_table(frame: Any) -> pa.Table:
+def to_table(frame: Any) -> pa.Table:
     """Any frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
@@ -213,7 +213,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
             return True
         return isinstance(next(iter(first), None), tuple | list)
     names = column_names(value)
-    return names is None or "score" in columns_for("recommendations", names, columns)
+    return names is None or "score" in find_columns("recommendations", names, columns)
 
 
 def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
@@ -249,7 +249,7 @@ def _refuse_columns(value: Mapping[Any, Any], role: Role) -> None:
     names = {key.lower() for key in value}
     if names & set(USER) and names & set(ITEM):
         raise InputError(
-            f"{has(role)} columns by name, where users by id are expected",
+            f"{begin_sentence(role)} columns by name, where users by id are expected",
             f"keys {', '.join(map(repr, value))}",
             "make a data frame of it, e.g. pandas.DataFrame(columns)",
         )
@@ -265,13 +265,13 @@ def _split_pairs(pairs: Sequence[Any], role: Role) -> tuple[Ids, Floats]:
         values = np.asarray(numbers, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"{has(role, ('mixes', 'mix'))} (item, number) pairs with something else",
+            f"{begin_sentence(role, ('mixes', 'mix'))} (item, number) pairs with something else",
             f"{pairs[0]!r} and others",
             "give every user a list of (item, number) pairs, a list of items, or a mapping item -> number",
         ) from error
     if np.isnan(values).any():
         raise BadValueError(
-            f"{has(role, ('holds', 'hold'))} {int(np.isnan(values).sum())} NaN value(s)",
+            f"{begin_sentence(role, ('holds', 'hold'))} {int(np.isnan(values).sum())} NaN value(s)",
             f"first for item {items[int(np.isnan(values).argmax())]!r}",
             "drop these items; use -inf for an item that must not be shown",
         )

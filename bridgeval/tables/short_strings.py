@@ -37,10 +37,10 @@ class Coded:
         return Coded(column.dictionary, column.indices.to_numpy(zero_copy_only=False))
 
 
-def coded_text(pieces: Sequence[pa.LargeStringArray]) -> Coded:
+def encode_text(pieces: Sequence[pa.LargeStringArray]) -> Coded:
     """A column without nulls, not empty, that lies in pieces.
 
-    >>> coded = coded_text([pa.array(["user2", "user10"], pa.large_string()), pa.array(["user2"], pa.large_string())])
+    >>> coded = encode_text([pa.array(["user2", "user10"], pa.large_string()), pa.array(["user2"], pa.large_string())])
     >>> coded.strings.to_pylist(), coded.codes.tolist()
     (['user2', 'user10'], [0, 1, 0])
     """

@@ -13,9 +13,9 @@ import torch
 from bridgeval.batch.batch import Rectangle
 from bridgeval.batch.shown_lists import ShownRows
 from bridgeval.errors import BadValueError
-from bridgeval.parallel import side_by_side
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.grouping import Grouping, grouped_rows
+from bridgeval.parallel import run_all
+from bridgeval.tables.encoding import encode_ids
+from bridgeval.tables.grouping import Grouping, group_by_user
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.rows import Floats, Rows
@@ -107,38 +107,38 @@ class Slates:
         )
 
 
-def slates_of(
+def build_slates(
     shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = (), more_items: tuple[Ids, ...] = ()
 ) -> Slates:
     """Slates of every user that either side, or `more_users`, names; the vocabulary has `more_items` too.
 
-    >>> from bridgeval.tables.rows import rows_of
-    >>> slates = slates_of(rows_of({7: [3, 1]}, "recommendations"), rows_of({8: [1]}, "relevance"))
+    >>> from bridgeval.tables.rows import read_rows
+    >>> slates = build_slates(read_rows({7: [3, 1]}, "recommendations"), read_rows({8: [1]}, "relevance"))
     >>> slates.users.tolist(), slates.shown.offsets.tolist(), slates.relevant.offsets.tolist()
     ([7, 8], [0, 2, 2], [0, 0, 1])
     """
-    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)), *_ = side_by_side(
+    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)), *_ = run_all(
         [
-            lambda: grouped_rows([shown.owners, relevant.owners, *more_users]),
-            lambda: encode([shown.items, relevant.items, *more_items], "item ids"),
+            lambda: group_by_user([shown.owners, relevant.owners, *more_users]),
+            lambda: encode_ids([shown.items, relevant.items, *more_items], "item ids"),
             lambda: check_scores(shown),
             lambda: check_gains(relevant),
         ],
         len(shown),
     )
-    shown_lists = lists_of(by_user, shown_items, len(items), shown.columns, shown.ranked)
+    shown_lists = group_lists(by_user, shown_items, len(items), shown.columns, shown.ranked)
     gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
-    relevant_lists = lists_of(truth_by_user, relevant_items, len(items), gains)
+    relevant_lists = group_lists(truth_by_user, relevant_items, len(items), gains)
     if not gains:
         relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant))})
     return Slates(users, items, shown_lists, relevant_lists)
 
 
-def lists_of(
+def group_lists(
     by_user: Grouping, items: Codes, n_items: int, columns: Mapping[str, Floats], ranked: bool = False
 ) -> Lists:
     """The rows of each user together, in the order they came; by the column `rank` where there is one."""
-    lists = Lists(*by_user.moved(items, n_items, columns), ranked)
+    lists = Lists(*by_user.group(items, n_items, columns), ranked)
     return _by_rank(lists) if "rank" in columns else lists
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from bridgeval.errors import BadParameterError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER
 from bridgeval.tables.context import Table
-from bridgeval.tables.groups import groups_of
-from bridgeval.tables.rows import as_table, is_frame
+from bridgeval.tables.groups import read_groups
+from bridgeval.tables.rows import is_frame, to_table
 
 UNLABELLED = "(no label)"
 Side = Literal["user", "item"]
@@ -37,7 +37,7 @@ class Labels:
         return [*named, (0, UNLABELLED)]
 
 
-def labels_of(by: Any) -> tuple[Labels, ...]:
+def read_slice_labels(by: Any) -> tuple[Labels, ...]:
     """The kinds of slices in a table, or in several.
 
     Args:
@@ -45,7 +45,7 @@ def labels_of(by: Any) -> tuple[Labels, ...]:
             slice; or a list of these.
 
     >>> import pyarrow as pa
-    >>> [(one.kind, one.side) for one in labels_of([{7: "new"}, pa.table({"item_id": ["a"], "genre": ["rock"]})])]
+    >>> [(one.kind, one.side) for one in read_slice_labels([{7: "new"}, pa.table({"item_id": ["a"], "genre": ["rock"]})])]
     [('slice', 'user'), ('genre', 'item')]
     """
     if isinstance(by, tuple) and all(isinstance(one, Labels) for one in by):
@@ -63,9 +63,9 @@ def labels_of(by: Any) -> tuple[Labels, ...]:
 
 def _labels_in(table: Any) -> Iterator[Labels]:
     if isinstance(table, Mapping) or not is_frame(table):
-        yield Labels("slice", "user", groups_of(table, "user", "the slices"))
+        yield Labels("slice", "user", read_groups(table, "user", "the slices"))
         return
-    frame = as_table(table)
+    frame = to_table(table)
     aliases: dict[Side, tuple[str, ...]] = {"user": USER, "item": ITEM}
     ids = [(side, name) for side in aliases for name in frame.column_names if name.lower() in aliases[side]]
     if len(ids) != 1 or len(frame.column_names) < 2:
@@ -78,4 +78,4 @@ def _labels_in(table: Any) -> Iterator[Labels]:
     ((side, own),) = ids
     for name in frame.column_names:
         if name != own:
-            yield Labels(name, side, groups_of(frame.select([own, name]), side, f"{name!r} of the slices"))
+            yield Labels(name, side, read_groups(frame.select([own, name]), side, f"{name!r} of the slices"))

@@ -11,8 +11,8 @@ import torch
 import bridgeval
 from bridgeval.batch.batch import batches
 from bridgeval.batch.ranking import Ranking, Relevance, relevant_lists
-from bridgeval.tables.rows import rows_of
-from bridgeval.tables.slates import slates_of
+from bridgeval.tables.rows import read_rows
+from bridgeval.tables.slates import build_slates
 
 # item: score, in the order given; d is masked, b stands twice.
 ROWS = [("b", 0.5), ("a", 0.9), ("d", -math.inf), ("c", 0.5), ("b", 0.7), ("e", 0.9)]
@@ -99,7 +99,9 @@ def test_hits_are_those_of_the_ranked_lists_whatever_was_looked_for_before(seed,
         rows = list(zip(items, scores, strict=True))
         lists[user] = sorted(rows, key=lambda row: (-row[1], -row[0])) if sorted_before else rows
     truth = {user: random.sample(pool, random.randint(1, 5)) for user in range(9)}
-    (batch,) = batches(slates_of(rows_of(lists, "recommendations"), rows_of(truth, "relevance")), torch.device("cpu"))
+    (batch,) = batches(
+        build_slates(read_rows(lists, "recommendations"), read_rows(truth, "relevance")), torch.device("cpu")
+    )
     relevant = relevant_lists(batch.relevant, Relevance(above=None))
     for policy in random.sample(POLICIES, len(POLICIES)):
         for depth in (None, 3, 20):

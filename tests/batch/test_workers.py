@@ -13,8 +13,8 @@ import pytest
 import torch
 
 import bridgeval
-from bridgeval.batch.workers import in_order
-from bridgeval.parallel import ROWS_FOR_THREADS, side_by_side, team
+from bridgeval.batch.workers import map_ordered
+from bridgeval.parallel import ROWS_FOR_THREADS, run_all, team
 from tests.spark.worlds import installed_metrics, whole_world
 
 MANY = ROWS_FOR_THREADS
@@ -25,7 +25,7 @@ def test_answers_come_in_the_order_of_tasks_whoever_is_faster():
         time.sleep(0.02 if n == 0 else 0)
         return n
 
-    assert list(in_order(slow_at_first, range(20), workers=4)) == list(range(20))
+    assert list(map_ordered(slow_at_first, range(20), workers=4)) == list(range(20))
 
 
 def test_the_caller_and_the_team_share_the_tasks():
@@ -35,7 +35,7 @@ def test_the_caller_and_the_team_share_the_tasks():
         both_at_work.wait()
         return threading.current_thread().name
 
-    assert len(set(in_order(waits_for_the_other, range(2), workers=2))) == 2
+    assert len(set(map_ordered(waits_for_the_other, range(2), workers=2))) == 2
 
 
 @pytest.mark.parametrize("failing", [0, 1, 7])
@@ -45,7 +45,7 @@ def test_a_failure_is_raised_at_its_place_and_ends_the_rest(failing):
             raise KeyError(n)
         return n
 
-    answers = in_order(action, range(1000), workers=3)
+    answers = map_ordered(action, range(1000), workers=3)
     assert [next(answers) for _ in range(failing)] == list(range(failing))
     with pytest.raises(KeyError, match=str(failing)):
         next(answers)
@@ -53,7 +53,7 @@ def test_a_failure_is_raised_at_its_place_and_ends_the_rest(failing):
 
 def test_who_stops_listening_stops_the_work():
     done = []
-    answers = in_order(done.append, range(10_000), workers=2)
+    answers = map_ordered(done.append, range(10_000), workers=2)
     next(answers)
     answers.close()
     after = len(done)
@@ -69,7 +69,7 @@ def test_tasks_are_asked_for_by_the_caller_with_all_of_torch():
             asked.append((threading.current_thread(), torch.get_num_threads()))
             yield n
 
-    assert list(in_order(lambda n: n, tasks(), workers=2)) == list(range(50))
+    assert list(map_ordered(lambda n: n, tasks(), workers=2)) == list(range(50))
     assert set(asked) == {(threading.current_thread(), torch.get_num_threads())}
 
 
@@ -82,13 +82,13 @@ def test_few_tasks_wait_at_a_time():
             asked += 1
             yield n
 
-    for n, _ in enumerate(in_order(lambda n: n, tasks(), workers=2)):
+    for n, _ in enumerate(map_ordered(lambda n: n, tasks(), workers=2)):
         assert asked <= n + 8
 
 
 def test_torch_has_its_threads_back():
     before = torch.get_num_threads()
-    inside = list(in_order(lambda _: torch.get_num_threads(), range(4), workers=2))
+    inside = list(map_ordered(lambda _: torch.get_num_threads(), range(4), workers=2))
     assert (inside, torch.get_num_threads()) == ([1] * 4, before)
 
 
@@ -125,10 +125,10 @@ def test_no_helper_waits_on_where_the_caller_fails():
 
 def test_actions_within_actions_do_not_wait_for_each_other():
     def nested(depth: int) -> int:
-        return 1 if not depth else sum(side_by_side([lambda: nested(depth - 1)] * 3, MANY))
+        return 1 if not depth else sum(run_all([lambda: nested(depth - 1)] * 3, MANY))
 
     assert nested(4) == 3**4
-    assert sum(in_order(lambda _: nested(2), range(8), workers=4)) == 8 * 9
+    assert sum(map_ordered(lambda _: nested(2), range(8), workers=4)) == 8 * 9
 
 
 def test_the_caller_does_what_nobody_has_begun():
@@ -141,7 +141,7 @@ def test_the_caller_does_what_nobody_has_begun():
 
     # Every helper is waiting for the last action by the time that the caller is free to do it.
     actions = [lambda: all_have_begun.wait(10) >= 0, *[wait] * helpers, the_last_is_done.set]
-    assert side_by_side(actions, MANY) == [True] * (helpers + 1) + [None]
+    assert run_all(actions, MANY) == [True] * (helpers + 1) + [None]
 
 
 def test_a_failing_action_is_raised():
@@ -150,7 +150,7 @@ def test_a_failing_action_is_raised():
 
     for actions in ([fail, lambda: 1], [lambda: 1, fail]):
         with pytest.raises(KeyError, match="here"):
-            side_by_side(actions, MANY)
+            run_all(actions, MANY)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -55,7 +55,7 @@ def test_rows_of_files_are_read_once_and_once_more_where_they_must_be_spread(tmp
     rows = Counter()
     for module, name, count in (
         (streaming, "batches_from", lambda batch: rows.update(read=len(batch))),
-        (streaming, "spread", lambda chunk: rows.update(read=len(chunk[0]) + len(chunk[1]))),
+        (streaming, "partition_streams", lambda chunk: rows.update(read=len(chunk[0]) + len(chunk[1]))),
     ):
         real = getattr(module, name)
 
@@ -155,7 +155,7 @@ def test_memory_of_a_streamed_run_does_not_grow_with_rows(tmp_path, monkeypatch,
     # The table that looks up codes of small ids has a bound of its own.
     monkeypatch.setattr(ids, "TABLE_ENTRIES", 500)
     arrow = []
-    for name in ("merged", "spread"):
+    for name in ("merge_streams", "partition_streams"):
         real = getattr(chunks, name)
 
         def watched(*arguments, real=real):

@@ -13,8 +13,8 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import BadValueError, InputError
-from bridgeval.io.datasets import dataset_at
-from bridgeval.io.files import schema_at, table_at
+from bridgeval.io.datasets import open_dataset
+from bridgeval.io.files import read_schema, read_table
 
 ROWS = [(7, 30, 0.5), (7, 10, 0.25), (8, 30, 1.0)]
 FRAME = pd.DataFrame(ROWS, columns=["user_id", "item_id", "score"])
@@ -27,7 +27,7 @@ def written(path: Path, content: str | bytes) -> str:
 
 
 def rows_at(path: str, **options: object) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in table_at(path, **options).to_pylist()]  # type: ignore[arg-type]
+    return [tuple(row.values()) for row in read_table(path, **options).to_pylist()]  # type: ignore[arg-type]
 
 
 FORMS = {
@@ -52,14 +52,14 @@ FORMS = {
 def test_one_table_in_every_form(tmp_path: Path, form: str) -> None:
     path = written(tmp_path / "no.ending", FORMS[form])
     assert rows_at(path) == ROWS
-    assert schema_at(path).names == ["user_id", "item_id", "score"]
+    assert read_schema(path).names == ["user_id", "item_id", "score"]
 
 
 def test_trec_ids_are_text_and_any_blanks_separate(tmp_path: Path) -> None:
     run = written(tmp_path / "run", "7 Q0 30 1 0.5 tag\n7\tQ0  10\t2 0.25 tag\n 8 Q0 30 1 1.0 tag \n")
     assert rows_at(run) == [("7", "30", 0.5), ("7", "10", 0.25), ("8", "30", 1.0)]
     qrels = written(tmp_path / "qrels", "7 0 30 2\n8 0 30 0")
-    assert table_at(qrels).to_pylist() == [
+    assert read_table(qrels).to_pylist() == [
         {"user_id": "7", "item_id": "30", "gain": 2},
         {"user_id": "8", "item_id": "30", "gain": 0},
     ]
@@ -108,7 +108,7 @@ BAD = {
 def test_what_cannot_be_read_says_why(tmp_path: Path, case: str) -> None:
     content, wrong, hint = BAD[case]
     with pytest.raises(InputError) as caught:
-        table_at(written(tmp_path / "file", content))
+        read_table(written(tmp_path / "file", content))
     assert wrong in caught.value.wrong
     assert hint in caught.value.hint
 
@@ -128,7 +128,7 @@ def test_text_in_another_code_than_utf8_is_called_that(tmp_path: Path, charset: 
     word = "caf\xe9" if charset == "latin-1" else "cafe"
     text = f"user_id,item_id,score\n7,{word},0.5\n"
     with pytest.raises(InputError) as caught:
-        table_at(written(tmp_path / "file.csv", mark + text.encode(charset)))
+        read_table(written(tmp_path / "file.csv", mark + text.encode(charset)))
     assert caught.value.wrong.endswith("is text, but not in UTF-8")
     assert told in caught.value.found
     assert "iconv -f" in caught.value.hint
@@ -138,7 +138,7 @@ def test_text_in_another_code_than_utf8_is_called_that(tmp_path: Path, charset: 
 
 def test_another_code_is_told_beyond_the_first_bytes_too(tmp_path: Path) -> None:
     path = written(tmp_path / "file", (b"user_id,item_id\n" + b"7,cafe\n" * 20_000) + b"7,caf\xe9\n")
-    for read in (table_at, dataset_at):
+    for read in (read_table, open_dataset):
         with pytest.raises(InputError, match="is text, but not in UTF-8; found: bytes in the column 'item_id'"):
             read(path)
 
@@ -154,11 +154,11 @@ def test_an_empty_cell_is_missing_whatever_its_column_holds(tmp_path: Path, line
 
 def test_a_folder_without_parquet_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder without Parquet files"):
-        table_at(str(tmp_path))
+        read_table(str(tmp_path))
 
 
 def test_many_parquet_files_of_other_types_are_refused(tmp_path: Path) -> None:
     pa_parquet.write_table(pa.table({"user_id": [1]}), tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match="cannot be read"):
-        table_at(str(tmp_path))
+        read_table(str(tmp_path))

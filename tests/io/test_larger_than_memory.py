@@ -45,7 +45,7 @@ def small_pieces(monkeypatch):
 def calls(monkeypatch):
     """Which of the two ways was gone."""
     gone = []
-    for name in ("merged", "spread"):
+    for name in ("merge_streams", "partition_streams"):
         real = getattr(chunks, name)
         monkeypatch.setattr(streaming, name, lambda *a, n=name, r=real: (gone.append(n), r(*a))[1])
     return gone
@@ -72,7 +72,7 @@ def same(streamed, held):
 def test_sorted_files_are_merged_as_they_come(world, tmp_path, calls, kind):
     held = bridgeval.evaluate(*world, METRICS)
     same(bridgeval.evaluate(*written(tmp_path, world, kind), METRICS, memory="20kB"), held)
-    assert calls == ["merged"]
+    assert calls == ["merge_streams"]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -82,7 +82,7 @@ def test_shuffled_files_are_spread_over_temporary_ones_that_go_away(world, tmp_p
     held = bridgeval.evaluate(*world, METRICS)
     shuffled = [frame.sample(frac=1, random_state=3) for frame in world]
     same(bridgeval.evaluate(*written(tmp_path, shuffled, kind), METRICS, memory="20kB"), held)
-    assert calls == ["merged", "spread"]
+    assert calls == ["merge_streams", "partition_streams"]
     assert not list((tmp_path / "scratch").iterdir())
 
 
@@ -121,14 +121,14 @@ def test_files_that_fit_are_held_at_once(world, tmp_path, calls):
 
 def test_no_more_than_a_chunk_is_held(world, tmp_path, monkeypatch):
     sizes = []
-    real = chunks.merged
+    real = chunks.merge_streams
 
     def watched(*streams):
         for shown, relevant in real(*streams):
             sizes.append(len(shown) + len(relevant))
             yield shown, relevant
 
-    monkeypatch.setattr(streaming, "merged", watched)
+    monkeypatch.setattr(streaming, "merge_streams", watched)
     bridgeval.evaluate(*written(tmp_path, world), "MRR@5", memory="20kB")
     recs, truth = world
     largest_user = recs["user_id"].value_counts().max()
@@ -150,7 +150,7 @@ def test_text_is_read_ahead_by_a_bounded_number_of_blocks(tmp_path, monkeypatch)
     path.write_text("user_id,item_id\n" + "".join(f"{row},{row}\n" for row in range(100_000)))
     monkeypatch.setattr(datasets, "BLOCK", 1 << 12)
     before = _allocated()
-    batches = datasets.batches_from(datasets.dataset_at(str(path)), 0, ["user_id", "item_id"], 50)
+    batches = datasets.read_batches(datasets.open_dataset(str(path)), 0, ["user_id", "item_id"], 50)
     first = next(batches)
     ahead = _allocated() - before
     assert len(first) + sum(map(len, batches)) == 100_000
@@ -192,14 +192,14 @@ def test_streamed_numbers_need_not_stay_whole(tmp_path, monkeypatch):
 
 def test_a_user_is_in_one_part_whatever_the_table():
     for users in (pa.chunked_array([pa.array([5, 6, 5])]), pa.chunked_array([pa.array(["a", "b", "a"])])):
-        parts = chunks.part_codes(users, 97)
+        parts = chunks.assign_parts(users, 97)
         assert parts[0] == parts[2]
-        assert parts[0] == chunks.part_codes(users.slice(0, 1), 97)[0]
-    spread = chunks.part_codes(pa.chunked_array([pa.array(range(10_000))]), 10)
+        assert parts[0] == chunks.assign_parts(users.slice(0, 1), 97)[0]
+    spread = chunks.assign_parts(pa.chunked_array([pa.array(range(10_000))]), 10)
     assert np.bincount(spread).min() > 800
 
 
 @pytest.mark.parametrize("memory", ["lots", "-1", 0, "0GB"])
 def test_a_budget_that_is_none(memory):
     with pytest.raises(BadParameterError, match="memory"):
-        datasets.bytes_of(memory)
+        datasets.parse_bytes(memory)

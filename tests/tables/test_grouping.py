@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bridgeval import parallel as threads
 from bridgeval.tables import encoding, grouping
-from bridgeval.tables.encoding import encode
-from bridgeval.tables.grouping import Scattered, grouped_rows, grouping_of, order_by
+from bridgeval.tables.encoding import encode_ids
+from bridgeval.tables.grouping import Scattered, group_by_user, group_codes, sort_by_code
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.rows import Rows
@@ -49,21 +49,21 @@ def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_lo
     def law(columns):
         columns = [sorted(column) if in_order else column for column in columns]
         wanted = [as_ids(column, kind) for column in columns]
-        vocabulary, codes = encode(wanted)
+        vocabulary, codes = encode_ids(wanted)
         assert vocabulary.tolist() == sorted({one for column in wanted for one in column.tolist()})
         assert [vocabulary.take(code).tolist() for code in codes] == [column.tolist() for column in wanted]
-        users, groupings = grouped_rows(wanted)
+        users, groupings = group_by_user(wanted)
         assert users.tolist() == vocabulary.tolist()
         for by_user, code in zip(groupings, codes, strict=True):
             order = np.argsort(code, kind="stable")
             rows = np.arange(len(code), dtype=np.int32)
-            offsets, items, columns = by_user.moved(
+            offsets, items, columns = by_user.group(
                 rows, len(rows), {"score": rows * 0.5, "row": rows.astype(np.int64)}
             )
             assert items.tolist() == columns["row"].tolist() == order.tolist()
             assert columns["score"].tolist() == (order * 0.5).tolist()
             assert np.diff(offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
-            assert by_user.moved(rows, len(rows), {})[1].tolist() == order.tolist()
+            assert by_user.group(rows, len(rows), {})[1].tolist() == order.tolist()
 
     law()
 
@@ -71,7 +71,7 @@ def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_lo
 @pytest.mark.parametrize("rows", [[], [0], [3, 1, 3, 0, 1]])
 def test_an_order_is_stable(rows):
     codes = np.array(rows, dtype=np.int32)
-    assert order_by(codes).tolist() == np.argsort(codes, kind="stable").tolist()
+    assert sort_by_code(codes).tolist() == np.argsort(codes, kind="stable").tolist()
 
 
 @pytest.mark.parametrize("n_items", [1 << 10, 1 << 31])
@@ -81,7 +81,7 @@ def test_many_rows_are_grouped_as_few_are_however_wide_their_codes(n_items, n_us
     monkeypatch.setattr(grouping, "ROWS_NEAR", 100)
     random = np.random.default_rng(5)
     owners, items = random.integers(0, n_users, 5000), random.integers(n_items - 1000, n_items, 5000)
-    offsets, moved, columns = Scattered(owners, n_users).moved(items, n_items, {"row": np.arange(5000)})
+    offsets, moved, columns = Scattered(owners, n_users).group(items, n_items, {"row": np.arange(5000)})
     order = np.argsort(owners, kind="stable")
     assert columns["row"].tolist() == order.tolist()
     assert moved.tolist() == items[order].tolist()
@@ -90,7 +90,7 @@ def test_many_rows_are_grouped_as_few_are_however_wide_their_codes(n_items, n_us
 
 def test_rows_that_come_grouped_are_not_moved():
     scores, items = np.array([0.5, 0.4, 0.9]), np.array([4, 2, 4], dtype=np.int32)
-    _, same_items, columns = grouping_of(np.array([0, 0, 1], dtype=np.int32), 2).moved(items, 5, {"score": scores})
+    _, same_items, columns = group_codes(np.array([0, 0, 1], dtype=np.int32), 2).group(items, 5, {"score": scores})
     assert same_items is items
     assert columns["score"] is scores
 
@@ -104,7 +104,7 @@ def test_pairs_are_found_in_the_first_row_that_has_them(pairs):
     column = PairColumn.of(users, items, rows, "row")
     everyone, everything = np.divmod(np.arange(36), 6)
     expected = [pairs.index((u, i)) if (u, i) in pairs else -1 for u in range(6) for i in range(6)]
-    assert np.nan_to_num(column.beside(everyone, everything), nan=-1).tolist() == expected
+    assert np.nan_to_num(column.look_up(everyone, everything), nan=-1).tolist() == expected
     for once in (False, True):
         some = column.part(2, 5).cells(torch.arange(6).expand(3, 6), once)
         assert some.nan_to_num(nan=-1).flatten().tolist() == expected[12:30]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridgeval.tables.encoding import Runs, encode
+from bridgeval.tables.encoding import Runs, encode_ids
 from bridgeval.tables.ids import Ids
 
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30)
@@ -23,7 +23,7 @@ def test_codes_point_into_one_sorted_vocabulary(columns):
     ids = [Ids.of(pa.array(c, pa.int64() if c and isinstance(c[0], int) else pa.string())) for c in columns]
     if not any(columns):
         return
-    vocabulary, codes = encode(ids)
+    vocabulary, codes = encode_ids(ids)
     values = vocabulary.tolist()
     assert values == sorted(set(columns[0]) | set(columns[1]))
     for column, coded in zip(columns, codes, strict=True):
@@ -39,7 +39,7 @@ def test_text_in_pieces_is_what_it_is_in_one(pieces):
     assert runs.heads.tolist() == same.heads.tolist()
     assert runs.lengths.tolist() == same.lengths.tolist()
     if whole:
-        assert encode([in_pieces])[1][0].tolist() == encode([in_one])[1][0].tolist()
+        assert encode_ids([in_pieces])[1][0].tolist() == encode_ids([in_one])[1][0].tolist()
         last = np.array([len(whole) - 1])
         assert in_pieces.take(last).tolist() == whole[-1:]
         assert pickle.loads(pickle.dumps(in_pieces)).tolist() == in_pieces.tolist() == whole
@@ -56,8 +56,8 @@ def test_long_runs_of_text_go_on_in_the_next_piece():
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30))
 def test_ascending_columns_are_encoded_alike(values):
     rising = sorted(values)
-    vocabulary, (codes, other) = encode([Ids.of(rising), Ids.of(rising[:1])])
-    again, (_, shuffled) = encode([Ids.of(values[::-1] + rising), Ids.of(rising)])
+    vocabulary, (codes, other) = encode_ids([Ids.of(rising), Ids.of(rising[:1])])
+    again, (_, shuffled) = encode_ids([Ids.of(values[::-1] + rising), Ids.of(rising)])
     assert vocabulary.tolist() == again.tolist()
     assert codes.tolist() == shuffled.tolist()
     assert other.tolist() == [0]
@@ -75,7 +75,7 @@ def test_positions_and_pickle(values):
 def test_categories_with_unused_and_repeated_values():
     coded = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int8()), pa.array(["c", "unused", "a"]))
     plain = Ids.of(["a", "c", "a"])
-    vocabulary, (first, second) = encode([Ids.of(coded), plain])
+    vocabulary, (first, second) = encode_ids([Ids.of(coded), plain])
     assert [vocabulary.tolist()[code] for code in first] == ["a", "c", "a"]
     assert first.tolist() == second.tolist()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridgeval.tables import short_strings
-from bridgeval.tables.short_strings import coded_text
+from bridgeval.tables.short_strings import encode_text
 
 
 def column_of(strings, start=0):
@@ -21,7 +21,7 @@ def same(strings, start=0, cuts=()):
     """The strings, in pieces that end where it is cut."""
     ends = [0, *sorted(cuts), len(strings)]
     pieces = [column_of(strings[first:last], start) for first, last in pairwise(ends)]
-    encoded = coded_text(pieces)
+    encoded = encode_text(pieces)
     assert encoded.strings.take(pa.array(encoded.codes)).to_pylist() == strings
     assert encoded.strings.type == pa.large_string()
     assert sorted(encoded.strings.to_pylist()) == sorted(set(strings))

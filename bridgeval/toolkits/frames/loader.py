@@ -15,14 +15,14 @@ from bridgeval.plugin import (
     Source,
     States,
     StreamedSource,
-    dataset_at,
+    estimate_memory,
     held,
     is_frame,
     is_path,
-    memory_of,
-    offers_of,
-    opened,
-    schema_at,
+    list_offers,
+    open_dataset,
+    open_table,
+    read_schema,
 )
 
 
@@ -38,8 +38,8 @@ class FramesLoader:
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         header = recommendations
         if is_path(recommendations):
-            header = schema_at(os.fspath(recommendations)).empty_table()
-        offers = offers_of(header, **extras)
+            header = read_schema(os.fspath(recommendations)).empty_table()
+        offers = list_offers(header, **extras)
         at_once = DeferredSource(offers, lambda: _held(recommendations, relevance, extras, offers))
         streamed = _streamed(recommendations, relevance, extras, offers)
         return at_once if streamed is None else FileSource(at_once, streamed)
@@ -65,8 +65,8 @@ class FileSource:
 
 
 def _held(recommendations: Any, relevance: Any, extras: Mapping[str, Any], offers: frozenset[str]) -> LocalSource:
-    given = {name: opened(value) for name, value in extras.items()}
-    return held(opened(recommendations), opened(relevance), given, offers)
+    given = {name: open_table(value) for name, value in extras.items()}
+    return held(open_table(recommendations), open_table(relevance), given, offers)
 
 
 def _streamed(
@@ -75,8 +75,8 @@ def _streamed(
     if not is_path(recommendations) or not is_path(relevance):
         return None
     paths = os.fspath(recommendations), os.fspath(relevance)
-    shown, relevant = dataset_at(paths[0]), dataset_at(paths[1])
+    shown, relevant = open_dataset(paths[0]), open_dataset(paths[1])
     if shown is None or relevant is None:
         return None
-    size = memory_of(paths[0], shown) + memory_of(paths[1], relevant)
+    size = estimate_memory(paths[0], shown) + estimate_memory(paths[1], relevant)
     return StreamedSource(shown, relevant, paths, extras, offers, size)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bridgeval.errors import BadValueError, InputError
-from bridgeval.plugin import Ids, Table, encode
+from bridgeval.plugin import Ids, Table, encode_ids
 
 BETWEEN = re.compile(r"[ \t,]+")
 
@@ -56,7 +56,7 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     if not rows:
         raise InputError(f"{name} is empty", "no rows", "leave the file out of the configuration")
     ids, labels, numbers = zip(*rows, strict=True)
-    vocabulary, (codes,) = encode([Ids.of(list(ids), "ids")])
+    vocabulary, (codes,) = encode_ids([Ids.of(list(ids), "ids")])
     column_of = {label: column for column, label in enumerate(dict.fromkeys(labels))}
     columns = [column_of[label] for label in labels]
     values = np.zeros((len(vocabulary), len(column_of)))

@@ -25,9 +25,9 @@ from bridgeval.plugin import (
     Slates,
     States,
     Table,
-    encode,
+    encode_ids,
     fold,
-    offers_of,
+    list_offers,
 )
 from bridgeval.toolkits.librec.conventions import protecting
 from bridgeval.toolkits.librec.features import Features, read_features
@@ -134,7 +134,7 @@ class FoldSource:
             offers |= OF_ITEM_FEATURES
         if files.user_features is not None:
             offers |= OF_USER_FEATURES
-        return frozenset(offers) | offers_of({}, **self.given)
+        return frozenset(offers) | list_offers({}, **self.given)
 
     def run(self, plan: Plan, how: Execution) -> States:
         reading = Reading(self.fold, plan.needs, self.given)
@@ -152,8 +152,8 @@ class FoldSource:
 
 def check_same_pairs(result: Triples, test: Triples) -> None:
     """Raises unless both files have the same (user, item) pairs, in whatever order."""
-    users, owners = encode([result.users.ids, test.users.ids], "user ids")
-    items, codes = encode([result.items.ids, test.items.ids], "item ids")
+    users, owners = encode_ids([result.users.ids, test.users.ids], "user ids")
+    items, codes = encode_ids([result.items.ids, test.items.ids], "item ids")
     predicted, known = (user.astype(np.int64) * len(items) + item for user, item in zip(owners, codes, strict=True))
     extra, missing = np.setdiff1d(predicted, known), np.setdiff1d(known, predicted)
     if len(extra) or len(missing):
@@ -206,7 +206,7 @@ class Reading:
         features = read_features(self._files.item_features)
         if self._files.train is None:
             return features
-        known = encode([Ids(self.items), Ids(self.result.items.names)])[0]
+        known = encode_ids([Ids(self.items), Ids(self.result.items.names)])[0]
         return features.of_known(known)
 
     @cached_property

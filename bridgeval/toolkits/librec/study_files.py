@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from bridgeval.errors import BadValueError, BridgevalWarning, DuplicateRowsWarning, InputError
-from bridgeval.plugin import Codes, Ids, Rows, order_by
+from bridgeval.plugin import Codes, Ids, Rows, sort_by_code
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SEPARATORS = {"\t": "a tab", ",": "a comma", ";": "a semicolon", " ": "a blank"}
@@ -106,7 +106,7 @@ class Triples:
         """How many users have a score that is above the one before it."""
         users, scores = self.users.codes, self.numbers
         if np.count_nonzero(users[1:] != users[:-1]) + 1 > len(self.users.names):
-            order = order_by(users)
+            order = sort_by_code(users)
             users, scores = users[order], scores[order]
         rises = (scores[1:] > scores[:-1]) & (users[1:] == users[:-1])
         return len(np.unique(users[1:][rises]))

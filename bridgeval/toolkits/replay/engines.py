@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from bridgeval.errors import InputError, MissingColumnError, NoLoaderError
-from bridgeval.plugin import Ids, Over, Role, Rows, Ties, as_table, has, is_frame, numbers_of, rows_of
+from bridgeval.plugin import Ids, Over, Role, Rows, Ties, begin_sentence, is_frame, read_numbers, read_rows, to_table
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ def rows(frame: Any, role: Role, columns: Mapping[str, str], category: str | Non
         category: the name of a column with the category of each row.
     """
     if isinstance(frame, Rows | Mapping):
-        return rows_of(frame, role)
+        return read_rows(frame, role)
     wanted = list(columns.values()) + ([category] if category is not None else [])
     table = table_of(frame, wanted, role)
     if not table.num_rows:
         nothing = Ids(np.zeros(0, dtype=np.int64))
         return Rows(nothing, nothing, {"score": np.zeros(0)} if "score" in columns else {})
     numbers = {
-        part: numbers_of(table[name], f"column {name!r} of the {role}")
+        part: read_numbers(table[name], f"column {name!r} of the {role}")
         for part, name in columns.items()
         if part not in ("user", "item")
     }
@@ -103,13 +103,13 @@ def table_of(frame: Any, wanted: list[str], what: str) -> pa.Table:
     for name in wanted:
         if name not in names:
             raise MissingColumnError(
-                f"{has(what)} no column {name!r}",
+                f"{begin_sentence(what)} no column {name!r}",
                 f"columns {', '.join(map(repr, names)) or 'none'}",
                 "rename one, or say what it is called",
             )
     chosen = list(dict.fromkeys(wanted))
     selected = frame.select(chosen) if isinstance(frame, pa.Table) else frame[chosen]
-    return selected.toArrow() if _engine(frame) is SPARK else as_table(selected)
+    return selected.toArrow() if _engine(frame) is SPARK else to_table(selected)
 
 
 def column_names(frame: Any) -> list[str]:

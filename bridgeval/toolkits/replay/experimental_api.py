@@ -22,10 +22,10 @@ from bridgeval.plugin import (
     Relevance,
     Result,
     Rows,
-    as_table,
     batches,
-    encode,
+    encode_ids,
     summary,
+    to_table,
 )
 from bridgeval.toolkits.replay.custom import row_function, user_lists
 from bridgeval.toolkits.replay.engines import SPARK, column_names, engine_of, rows, table_of
@@ -132,7 +132,7 @@ def users_of(users: Any) -> Ids:
         return Ids(np.zeros(0, dtype=np.int64))
     if hasattr(users, "columns") or hasattr(users, "column_names"):
         users = table_of(users, [COLUMNS["user"]], "ground_truth_users")[COLUMNS["user"]]
-    return encode([Ids.of(users, "user ids in ground_truth_users")])[0]
+    return encode_ids([Ids.of(users, "user ids in ground_truth_users")])[0]
 
 
 # --- metrics with lists of their own -----------------------------------------------------------------------
@@ -185,7 +185,7 @@ def to_spark(frame: Any) -> Any:
             "pyspark is not installed",
             "install bridgeval[spark], or set enriches = 'given' on the class to get frames as they were given",
         ) from error
-    return SparkSession.builder.getOrCreate().createDataFrame(as_table(frame))
+    return SparkSession.builder.getOrCreate().createDataFrame(to_table(frame))
 
 
 def enriched(recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None) -> Any:

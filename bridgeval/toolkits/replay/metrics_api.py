@@ -10,7 +10,7 @@ import numpy as np
 
 from bridgeval import metrics as native
 from bridgeval.errors import BadParameterError
-from bridgeval.plugin import Ids, Over, Rows, encode
+from bridgeval.plugin import Ids, Over, Rows, encode_ids
 from bridgeval.plugin import Metric as EngineMetric
 from bridgeval.toolkits.replay.bases import Metric, cutoffs, inputs_of
 from bridgeval.toolkits.replay.conventions import REPLAY
@@ -210,5 +210,5 @@ class CategoricalDiversity(_Named):
 
 def items_as_categories(shown: Rows) -> Rows:
     """Rows with their items as a column of categories."""
-    _, (codes,) = encode([shown.items])
+    _, (codes,) = encode_ids([shown.items])
     return replace(shown, columns={**shown.columns, "category": codes.astype(np.float64)})

@@ -22,8 +22,8 @@ from bridgeval.plugin import (
     Result,
     Rows,
     Sums,
-    distinct,
-    encode,
+    encode_ids,
+    sort_unique,
 )
 from bridgeval.toolkits.replay.engines import Engine
 from bridgeval.toolkits.replay.modes import CalculationDescriptor
@@ -78,9 +78,9 @@ def results_of(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result
 
 def repeated_rows(rows: Rows) -> int:
     """How many rows repeat an earlier (user, item)."""
-    _, (users,) = encode([rows.owners])
-    items, (codes,) = encode([rows.items])
-    return len(rows) - len(distinct(users.astype(np.int64) * max(len(items), 1) + codes))
+    _, (users,) = encode_ids([rows.owners])
+    items, (codes,) = encode_ids([rows.items])
+    return len(rows) - len(sort_unique(users.astype(np.int64) * max(len(items), 1) + codes))
 
 
 @dataclass(frozen=True)

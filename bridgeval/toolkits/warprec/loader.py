@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import Inputs, LocalSource, ScoredInputs, Scores, is_path, opened
+from bridgeval.plugin import Inputs, LocalSource, ScoredInputs, Scores, is_path, open_table
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 
@@ -17,7 +17,9 @@ class ScoresLoader:
         return isinstance(recommendations, Scores)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
-        inputs = ScoredInputs.of(recommendations, opened(relevance), **{k: opened(v) for k, v in extras.items()})
+        inputs = ScoredInputs.of(
+            recommendations, open_table(relevance), **{k: open_table(v) for k, v in extras.items()}
+        )
         return LocalSource(inputs.slates, inputs.inputs.context, inputs.offers, label=inputs.label)
 
 
@@ -35,7 +37,7 @@ class WrittenLoader:
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
         written = read_recommendations(recommendations) if is_path(recommendations) else recommendations
         pairs = {name: _split(extras.pop(name, None)) for name in ("history", "prev_scores", "baseline")}
-        others = {name: opened(value) for name, value in extras.items()}
+        others = {name: open_table(value) for name, value in extras.items()}
         inputs = Inputs.of(written.rows, _split(relevance), **pairs, **others)
         return LocalSource(inputs.slates, inputs.context, inputs.offers)
 

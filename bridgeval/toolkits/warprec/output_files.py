@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from bridgeval.errors import InputError
-from bridgeval.plugin import PARQUET_MAGIC, Ids, Rows, UserTable, columns_for, files_at
+from bridgeval.plugin import PARQUET_MAGIC, Ids, Rows, UserTable, find_columns, find_files
 
 TIME = r"\d{2}\.\d{2}\.\d{4}_\d{2}-\d{2}-\d{2}"
 RECOMMENDATIONS = re.compile(rf"(?P<model>.+)_(?P<time>{TIME})")
@@ -85,7 +85,7 @@ def read_split(path: str | os.PathLike[str]) -> pa.Table:
         table = table.rename_columns(
             ["user_id", "item_id", "rating", *map(str, range(3, table.num_columns))][: table.num_columns]
         )
-    parts = columns_for("relevance", table.column_names)
+    parts = find_columns("relevance", table.column_names)
     for part in ("user", "item"):
         at = table.column_names.index(parts[part])
         table = table.set_column(at, parts[part], table[parts[part]].cast(pa.large_string()))
@@ -112,7 +112,7 @@ def read_per_user(path: str | os.PathLike[str]) -> PerUserValues:
 
 def _table(path: str | os.PathLike[str]) -> pa.Table:
     """A table of strings; columns without a header are called 0, 1, 2, ..."""
-    (file,) = files_at(os.fspath(path))
+    (file,) = find_files(os.fspath(path))
     with open(file, "rb") as opened:
         start = opened.readline()
     if start.startswith(PARQUET_MAGIC):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.errors import BadParameterError
-from bridgeval.plugin import Ids, encode
+from bridgeval.plugin import Ids, encode_ids
 from bridgeval.toolkits.warprec.bases import Reduction
 
 Axis = Literal["users", "items"] | None
@@ -124,7 +124,7 @@ class AuthorState:
             return other if self.items is None else self
         items, spread = self.items, None
         if self.items is not other.items:
-            items, codes = encode([self.items, other.items], "item ids")
+            items, codes = encode_ids([self.items, other.items], "item ids")
             spread = (torch.from_numpy(codes[0].astype(np.int64)), torch.from_numpy(codes[1].astype(np.int64)))
         return AuthorState(
             self.users + other.users,
@@ -135,5 +135,5 @@ class AuthorState:
 
     def sorted_users(self) -> tuple[Ids, Tensor]:
         """Everybody in the order of the ids, and where each stands in the joined states."""
-        ids, codes = encode(list(self.users), "user ids")
+        ids, codes = encode_ids(list(self.users), "user ids")
         return ids, torch.from_numpy(np.argsort(np.concatenate(codes), kind="stable"))

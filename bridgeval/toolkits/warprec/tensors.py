@@ -25,7 +25,7 @@ from bridgeval.plugin import (
     Relevant,
     ShownColumn,
     ShownGains,
-    encode,
+    encode_ids,
 )
 from bridgeval.toolkits.warprec.bases import BaseMetric, MetricBlock
 
@@ -54,7 +54,7 @@ def item_space(blocks: Blocks) -> ItemSpace:
 
     def made() -> ItemSpace:
         vocabulary, catalogue = blocks.batch.slates.items, blocks.context.catalogue
-        ids = vocabulary if catalogue is None else encode([vocabulary, catalogue], "item ids")[0]
+        ids = vocabulary if catalogue is None else encode_ids([vocabulary, catalogue], "item ids")[0]
         at = torch.from_numpy(vocabulary.positions_in(ids))
         return ItemSpace(ids, torch.cat([at, torch.tensor([len(ids)])]).to(blocks.device))
 
