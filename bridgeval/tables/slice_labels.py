@@ -45,7 +45,8 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
             slice; or a list of these.
 
     >>> import pyarrow as pa
-    >>> [(one.kind, one.side) for one in read_slice_labels([{7: "new"}, pa.table({"item_id": ["a"], "genre": ["rock"]})])]
+    >>> genres = pa.table({"item_id": ["a"], "genre": ["rock"]})
+    >>> [(one.kind, one.side) for one in read_slice_labels([{7: "new"}, genres])]
     [('slice', 'user'), ('genre', 'item')]
     """
     if isinstance(by, tuple) and all(isinstance(one, Labels) for one in by):

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import bridgeval
+from bridgeval.engine import streaming
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.io import chunks, datasets
-from bridgeval.toolkits.frames import streaming
 
 METRICS = ["nDCG@3,10", "MAP@5", "Recall@10", "MRR(over='median')@10", "RMSE"]
 
