@@ -76,7 +76,7 @@ def test_nothing_is_shown_where_nobody_looks(monkeypatch):
 def test_streamed_files_tell_their_rows(tmp_path, order, monkeypatch):
     import pandas as pd
 
-    from bridgeval.toolkits.frames import streaming
+    from bridgeval.engine import streaming
 
     monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 30)
     shown = pd.DataFrame({"user_id": [u for u in range(100) for _ in range(3)], "item_id": [1, 2, 3] * 100})

@@ -54,7 +54,7 @@ class Lists:
         """`[n]`: any column, for all rows."""
         if name in self.columns:
             return self.columns[name]
-        return self.beside[name].beside(self.row_users, self.items)
+        return self.beside[name].look_up(self.row_users, self.items)
 
     def take(self, users: npt.NDArray[np.int64]) -> Lists:
         """The lists of some users, in the order given, with all columns."""
@@ -63,7 +63,7 @@ class Lists:
         np.cumsum(lengths, out=offsets[1:])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
         items, columns = self.items[rows], {name: column[rows] for name, column in self.columns.items()}
-        columns |= {name: column.beside(np.repeat(users, lengths), items) for name, column in self.beside.items()}
+        columns |= {name: column.look_up(np.repeat(users, lengths), items) for name, column in self.beside.items()}
         return Lists(offsets, items, columns, self.ranked)
 
     def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:

@@ -19,7 +19,7 @@ from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs
 from bridgeval.io import chunks
 from bridgeval.tables import ids
-from bridgeval.toolkits.frames import streaming
+from bridgeval.engine import streaming
 
 SHOWN, RELEVANT = 10, 4
 METRICS = ("Precision", "Recall", "nDCG", "MAP", "MRR", "HitRate")
