@@ -14,12 +14,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import bridgeval
 from bridgeval.batch.batch import batches
+from bridgeval.engine import streaming
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs
 from bridgeval.io import chunks
 from bridgeval.tables import ids
-from bridgeval.engine import streaming
 
 SHOWN, RELEVANT = 10, 4
 METRICS = ("Precision", "Recall", "nDCG", "MAP", "MRR", "HitRate")
