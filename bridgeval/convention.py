@@ -49,7 +49,8 @@ class Entry:
     words: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
 
     def __call__(self, **parameters: Any) -> Any:
-        return self.metric(**{**self.parameters, **parameters})
+        make = getattr(self.metric, "from_parameters", self.metric)
+        return make(**{**self.parameters, **parameters})
 
     def native(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters as the toolkit calls them, by their native names and values.

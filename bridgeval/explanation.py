@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bridgeval import spec
@@ -123,16 +123,18 @@ def explain(
             f"{start.name} and {end.name}",
             "compare names of one metric, e.g. rectools:NDCG@10 and ranx:ndcg@10",
         )
-    switched = [f.name for f in fields(start) if f.compare and getattr(start, f.name) != getattr(end, f.name)]
-    alone = {name: replace(start, label=None, **{name: getattr(end, name)}) for name in switched}
+    before, after = start.parameters, end.parameters
+    switched = [name for name in before if before[name] != after[name]]
+    plain = replace(start, label=None)
+    alone = {name: plain.with_parameters(**{name: after[name]}) for name in switched}
     effects = _values(recommendations, relevance, [start, end, *alone.values()], given)
     towards = effects[1] - effects[0]
     moves = dict(zip(switched, (value - effects[0] for value in effects[2:]), strict=True))
     order = sorted(switched, key=lambda name: (-moves[name] if towards >= 0 else moves[name], switched.index(name)))
-    path = _values(recommendations, relevance, list(_path(start, end, order)), given)
+    path = _values(recommendations, relevance, list(_path(plain, after, order)), given)
     steps = [
-        Step(name, getattr(start, name), getattr(end, name), after - before, moves[name])
-        for name, before, after in zip(order, path, path[1:], strict=False)
+        Step(name, before[name], after[name], next_value - value, moves[name])
+        for name, value, next_value in zip(order, path, path[1:], strict=False)
     ]
     steps.sort(key=lambda step: -abs(step.effect))
     return Explanation(str(start), str(end), (effects[0], effects[1]), tuple(steps))
@@ -145,11 +147,10 @@ def _single(metric: str | Metric, convention: str | None) -> Metric:
     return found[0]
 
 
-def _path(start: Metric, end: Metric, order: list[str]) -> Iterator[Metric]:
-    metric = replace(start, label=None)
+def _path(metric: Metric, after: Mapping[str, Any], order: list[str]) -> Iterator[Metric]:
     yield metric
     for name in order:
-        metric = replace(metric, **{name: getattr(end, name)})
+        metric = metric.with_parameters(**{name: after[name]})
         yield metric
 
 

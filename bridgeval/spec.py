@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +159,7 @@ def _build(text: str, maker: Callable[..., Any], target: Any, values: dict[str, 
                 raise _refused(text, key, accepted)
         if "k" in accepted and "k" not in values:
             raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
-    metric: Metric = maker(**values)
+    metric: Metric = getattr(maker, "from_parameters", maker)(**values)
     return metric if label is None else replace(metric, label=label)
 
 
@@ -170,7 +170,7 @@ def _target(maker: Any) -> Any:
 
 def _parameters(target: Any) -> list[str] | None:
     if isinstance(target, type) and issubclass(target, Metric):
-        return [f.name for f in fields(target) if f.name != "label"]
+        return list(target.default_parameters())
     return None
 
 

@@ -6,10 +6,12 @@ import pickle
 
 import pytest
 
-from bridgeval import parse
+from bridgeval import Ranking, Relevance, parse
 from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
 from bridgeval.metrics import F1, MAP, Precision, nDCG
 from bridgeval.spec import names, parse_all
+
+RECTOOLS = nDCG(10, gain="binary", ideal="k", ranking=Ranking(ties="given"), relevance=Relevance(above=None))
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ from bridgeval.spec import names, parse_all
             [F1(10, metric_1=nDCG(10), metric_2=MAP(10), beta=0.5)],
         ),
         ("F1(metric_1=\"nDCG(gain='linear')@3\")@10", [F1(10, metric_1=nDCG(3, gain="linear"))]),
-        ("rectools:NDCG@10", [nDCG(10, gain="binary", ideal="k", ties="given", above=None)]),
+        ("rectools:NDCG@10", [RECTOOLS]),
         ("RECTOOLS:ndcg@10".replace("RECTOOLS", "rectools"), parse("rectools:NDCG@10")),
     ],
 )

@@ -15,6 +15,7 @@ from torch import Tensor
 from bridgeval.batch.score_order import sorted_index
 from bridgeval.batch.sorting import numbers, shared_cells, sorted_with_columns
 from bridgeval.batch.tensors import count_true, gathered
+from bridgeval.choices import check_choices
 
 if TYPE_CHECKING:
     from bridgeval.batch.batch import Rectangle
@@ -48,6 +49,9 @@ class Ranking:
     duplicates: Duplicates = "best"
     masked: Masked = "drop"
     cut: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choices(self, "Ranking")
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,9 @@ class Relevance:
 
     above: float | None = 0.0
     duplicates: Literal["best", "first", "all"] = "best"
+
+    def __post_init__(self) -> None:
+        check_choices(self, "Relevance")
 
 
 @dataclass(frozen=True)

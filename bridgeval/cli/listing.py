@@ -124,7 +124,7 @@ def _explain(name: str) -> None:
     needed = "; ".join(need + (f": {spell_flag(argument)}" if argument else "") for need, argument in arguments.items())
     click.echo(wrapped(f"needs: {needed or 'lists and relevance'}"))
     said = {
-        one: (f"{one} = {literal(getattr(metric, one))}", text) for one, text in parameters_of(type(metric)).items()
+        one: (f"{one} = {literal(metric.parameters[one])}", text) for one, text in parameters_of(type(metric)).items()
     }
     for head, shared in (("parameters of its own:", False), ("parameters that most metrics have:", True)):
         listed = dict(line for one, line in said.items() if (one in COMMON) is shared)

@@ -153,7 +153,7 @@ class RowMetric(UserMetric):
         average: over "pairs" (one global mean), or over "users" (each user's own value, then `over`).
     """
 
-    above: float | None = field(default=None, kw_only=True)
+    relevance: Relevance = field(default=Relevance(above=None), kw_only=True)
     average: Literal["pairs", "users"] = field(default="pairs", kw_only=True)
 
     def needs(self) -> Needs:

@@ -7,17 +7,18 @@ all lists together. The bases for plain Python functions are in `bases.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property, singledispatch
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from functools import singledispatch
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Duplicates, Masked, Order, Ranking, Relevance, Ties
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.batch.tensors import array_of
+from bridgeval.choices import check_choices
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
 from bridgeval.engine.needs import Needs
@@ -25,11 +26,18 @@ from bridgeval.engine.state import Moments, State, Tally
 from bridgeval.engine.summary import Lone, Over, Result
 from bridgeval.errors import BadParameterError
 
+# Population -> what it needs.
 POPULATION_NEEDS = {
     "history": "users of the history",
     "baseline": "users of the baseline",
     "given": "users given",
     "known": "all users",
+}
+# Parameter in names and convention tables -> the field of a metric that holds it, and its name there.
+FLAT = {
+    **{name: ("ranking", name) for name in ("order", "ties", "duplicates", "masked", "cut")},
+    "above": ("relevance", "above"),
+    "truth_duplicates": ("relevance", "duplicates"),
 }
 
 
@@ -55,31 +63,30 @@ class Metric:
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for parameter, choices in _choices(type(self)).items():  # type: ignore[arg-type]
-            value = getattr(self, parameter)
-            if value not in choices:
-                raise BadParameterError(
-                    f"{self.name} has no {parameter}={value!r}",
-                    hint=f"choose one of {', '.join(map(repr, choices))}",
-                )
+        check_choices(self, self.name)
 
-    def __init_subclass__(cls) -> None:
-        """Gives a subclass the hash below, which `dataclass` then leaves alone, unless it has its own."""
-        super().__init_subclass__()
-        if "__hash__" not in vars(cls):
-            cls.__hash__ = Metric.__hash__  # type: ignore[method-assign]
+    @classmethod
+    def from_parameters(cls, **parameters: Any) -> Self:
+        """A metric made of flat parameters, as in its name: `nDCG.from_parameters(k=10, ties="given")`."""
+        return cls(**_nested(cls._defaults(), parameters))
 
-    def __hash__(self) -> int:
-        """Taken once: a metric is looked up several times in every batch."""
-        return self._hash
+    def with_parameters(self, **parameters: Any) -> Self:
+        """The same metric with other values of some flat parameters."""
+        return replace(self, **_nested(vars(self), parameters))
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash((type(self), *(getattr(self, f.name) for f in fields(self) if f.compare)))
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters as its name gives them: those of `ranking` and `relevance` stand beside the others."""
+        return _flat({f.name: getattr(self, f.name) for f in fields(self)})
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The parameters alone: a hash holds only in the process that took it."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+    @classmethod
+    def default_parameters(cls) -> dict[str, Any]:
+        """Flat parameter -> its default; `dataclasses.MISSING` where it must be given."""
+        return _flat(cls._defaults())
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {f.name: f.default for f in fields(cls)}
 
     def needs(self) -> Needs:
         """What it reads; checked before any data is."""
@@ -102,61 +109,57 @@ class Metric:
         return None
 
     def __str__(self) -> str:
-        """What you would type to get it back."""
-        return self._text
-
-    @cached_property
-    def _text(self) -> str:
-        cutoff = getattr(self, "k", None)
-        head = self.label or f"{self.name}{self._arguments()}"
-        return head if cutoff is None else f"{head}@{cutoff}"
-
-    def _arguments(self) -> str:
-        given = [
-            f"{f.name}={literal(getattr(self, f.name), getattr(self, 'k', None))}"
-            for f in fields(self)
-            if f.name not in ("k", "label") and getattr(self, f.name) != f.default
-        ]
-        return f"({', '.join(given)})" if given else ""
+        """The name that `parse` turns into this metric."""
+        parameters, defaults = self.parameters, self.default_parameters()
+        k = parameters.pop("k", None)
+        given = [f"{name}={literal(value, k)}" for name, value in parameters.items() if value != defaults[name]]
+        head = self.label or (f"{self.name}({', '.join(given)})" if given else self.name)
+        return head if k is None else f"{head}@{k}"
 
 
-# Equal policies are one object, and blocks that hold them are told apart at a glance.
-_ranking, _relevance = cache(Ranking), cache(Relevance)
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a metric as flat parameters."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Ranking | Relevance):
+            flat |= {one: getattr(value, inner) for one, (owner, inner) in FLAT.items() if owner == name}
+        elif name != "label":
+            flat[name] = value
+    return flat
+
+
+def _nested(values: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Flat parameters as fields of a metric whose fields have these values."""
+    nested: dict[str, Any] = {}
+    for name, value in parameters.items():
+        owner, inner = FLAT.get(name, ("", ""))
+        # A metric without `ranking` may have a field of its own that is called `order`.
+        if name in values or owner not in values:
+            nested[name] = value
+        else:
+            nested[owner] = replace(nested.get(owner, values[owner]), **{inner: value})
+    return nested
 
 
 @dataclass(frozen=True)
-class PolicyMetric(Metric):
-    """A metric of lists and truth. Whose they are, how lists are ranked and what is relevant are parameters.
+class RankingMetric(Metric):
+    """A metric of ranked lists and of what proved relevant.
 
     Attributes:
-        users: who counts, see `Counted`: "relevant" (users with a relevant item), "shown", "both", "any", "truth",
+        users: the population, see `Counted`: "relevant" (users with a relevant item), "shown", "both", "any", "truth",
             "history", "baseline", "given", "known", "listed", "judged".
-        order, ties, duplicates, masked, cut: the ranking policy, see `Ranking`.
-        above: gains above this are relevant; None takes every row of the truth.
-        truth_duplicates: what a repeated relevant item counts, see `Relevance`.
+        ranking: how lists are ranked.
+        relevance: which rows of the truth are relevant.
     """
 
     users: Users = field(default="relevant", kw_only=True)
-    order: Order = field(default="score", kw_only=True)
-    ties: Ties = field(default="item_descending", kw_only=True)
-    duplicates: Duplicates = field(default="best", kw_only=True)
-    masked: Masked = field(default="drop", kw_only=True)
-    cut: int | None = field(default=None, kw_only=True)
-    above: float | None = field(default=0.0, kw_only=True)
-    truth_duplicates: Literal["best", "first", "all"] = field(default="best", kw_only=True)
-
-    @cached_property
-    def ranking(self) -> Ranking:
-        return _ranking(self.order, self.ties, self.duplicates, self.masked, self.cut)
-
-    @cached_property
-    def relevance(self) -> Relevance:
-        return _relevance(self.above, self.truth_duplicates)
+    ranking: Ranking = field(default=Ranking(), kw_only=True)
+    relevance: Relevance = field(default=Relevance(), kw_only=True)
 
     @property
     def policies(self) -> dict[str, Any]:
-        """The parameters above, for a metric that this one is made of."""
-        return {f.name: getattr(self, f.name) for f in fields(PolicyMetric) if f.name != "label"}
+        """The three values above, for a metric that this one is made of."""
+        return {"users": self.users, "ranking": self.ranking, "relevance": self.relevance}
 
     def needs(self) -> Needs:
         needed = POPULATION_NEEDS.get(self.users)
@@ -171,14 +174,14 @@ class PolicyMetric(Metric):
         """`[B]` bool: who counts."""
         return blocks[self.population]
 
-    @cached_property
+    @property
     def population(self) -> Counted:
         """The block of who counts."""
         return Counted(self.users, self.ranking, self.relevance)
 
 
 @dataclass(frozen=True)
-class TotalMetric(PolicyMetric):
+class TotalMetric(RankingMetric):
     """A metric of the first k places of everyone's lists taken together: it adds up a `Tally`.
 
     Every list counts, whether its user has a relevant item or not, unless `users` says otherwise.
@@ -199,7 +202,7 @@ class TotalMetric(PolicyMetric):
 
 
 @dataclass(frozen=True)
-class UserMetric(PolicyMetric):
+class UserMetric(RankingMetric):
     """A metric that gives every user a value.
 
     Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. Who counts is a question apart.
@@ -276,12 +279,6 @@ def check_cutoff(name: str, k: object) -> None:
     """Raises unless k is a whole number from 1 up."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
-
-
-@cache
-def _choices(metric: type[Metric]) -> dict[str, tuple[Any, ...]]:
-    hints = get_type_hints(metric)
-    return {f.name: get_args(hints[f.name]) for f in fields(metric) if get_origin(hints[f.name]) is Literal}
 
 
 @singledispatch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -215,7 +214,7 @@ class _Look:
         yield Finding("seen items", "alarm", f"{seen:,} recommended items are in the user's own history", effect, seen)
 
     def _gains(self) -> Iterator[Finding]:
-        above = getattr(self.headline, "above", None)
+        above = self.headline.parameters.get("above")
         if above is None:
             return
         below = self._sum(lambda slates: slates.relevant.columns["gain"] <= above)
@@ -241,9 +240,9 @@ class _Look:
 
     def _becomes(self, when: str, **parameters: Any) -> str:
         """What the headline metric would be with other parameters."""
-        if not all(hasattr(self.headline, name) for name in parameters):
+        if not parameters.keys() <= self.headline.parameters.keys():
             return f"{self.headline} may differ {when}"
-        value = self._results([replace(self.headline, **parameters)])[0].value
+        value = self._results([self.headline.with_parameters(**parameters)])[0].value
         return f"{self.headline} is {self._number(self.value)}, and {self._number(value)} {when}"
 
     def _value(self, change: Callable[[Slates], Slates]) -> float | None:

@@ -67,7 +67,7 @@ def tied_at(lists: Lists, k: int) -> npt.NDArray[np.bool_]:
 
 def breaks_ties(metric: Metric) -> bool:
     """Whether a metric reads scores, so that equal ones need a decision."""
-    return getattr(metric, "order", "given") == "score"
+    return metric.parameters.get("order") == "score"
 
 
 def _reordered(slates: Slates, tie: npt.NDArray[np.float64]) -> Slates:

@@ -17,7 +17,7 @@ from torch import Tensor
 from bridgeval.batch.ranking import Relevance
 from bridgeval.batch.tensors import sums_by_code
 from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, ShownWithin, UserGroups, Users
-from bridgeval.engine.metric import PolicyMetric, TotalMetric, UserMetric
+from bridgeval.engine.metric import RankingMetric, TotalMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, ItemSums, Joint, Sums, Tally
 from bridgeval.engine.summary import Result
@@ -382,7 +382,7 @@ def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) ->
     return Result(None, parts, users=users)
 
 
-def _tally(blocks: Blocks, metric: PolicyMetric, counts: Floats) -> Tally:
+def _tally(blocks: Blocks, metric: RankingMetric, counts: Floats) -> Tally:
     """The state of counts by user group and item group."""
     users, items = blocks.context.users["groups"].labels, item_labels(blocks)
     facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
@@ -424,7 +424,7 @@ class BiasDisparityBR(TotalMetric):
 
 
 @dataclass(frozen=True)
-class BiasDisparityBS(PolicyMetric):
+class BiasDisparityBS(RankingMetric):
     """How much more, or less, the history of a user group holds of an item group than the catalogue does.
 
     As BiasDisparityBR, with what users have in the history in place of their lists.
@@ -460,7 +460,7 @@ class BiasDisparityBS(PolicyMetric):
     def update(self, blocks: Blocks) -> Tally:
         if self.source == "history":
             return _tally(blocks, self, blocks[HistoryPairs(ItemGroups(known=True), who(blocks, self))])
-        truth = blocks[Relevant(Relevance(None, self.truth_duplicates))]
+        truth = blocks[Relevant(Relevance(None, self.relevance.duplicates))]
         items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
         items = counted_items(blocks, who(blocks, self), items)
         cells = grouped(blocks, blocks[ItemGroups()], items, blocks[UserGroups()][:, None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bridgeval.engine.metric import Metric, literal
@@ -58,7 +58,7 @@ SHARED = {
 }
 COMMON = (*SHARED, "above", "cut")
 ALWAYS = ("users", "ties", "above")
-HIDDEN = ("label", "k", "confidence", "lone")
+HIDDEN = ("k", "confidence", "lone")
 
 
 @dataclass(frozen=True)
@@ -121,20 +121,14 @@ def parameters_of(metric: type[Metric]) -> dict[str, str]:
         said |= _attributes(one.__doc__ or "")
     said["cut"] = "lists are cut to this many rows before repeated items are removed; None leaves them whole."
     said |= {name: "; ".join(f'"{value}", {words}' for value, words in SHARED[name].items()) for name in SHARED}
-    return {f.name: said.get(f.name, "") for f in fields(metric) if f.name not in HIDDEN}
+    return {name: said.get(name, "") for name in metric.default_parameters() if name not in HIDDEN}
 
 
 def _rules(metric: Metric) -> Iterable[str]:
-    said = parameters_of(type(metric))
-    for f in fields(metric):
-        value = getattr(metric, f.name)
-        if f.name in HIDDEN or (f.name in COMMON and not _matters(f.name, value, f.default)):
-            continue
-        yield _in_words(f.name, value, said.get(f.name, ""), getattr(metric, "k", None))
-
-
-def _matters(name: str, value: Any, default: Any) -> bool:
-    return name in ALWAYS or value != default
+    values, defaults = metric.parameters, metric.default_parameters()
+    for name, said in parameters_of(type(metric)).items():
+        if name not in COMMON or name in ALWAYS or values[name] != defaults[name]:
+            yield _in_words(name, values[name], said, values.get("k"))
 
 
 def _in_words(name: str, value: Any, said: str, k: int | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.engine.metric import Metric, PolicyMetric
+from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, NoUserInCommonWarning, UnknownMetricError
@@ -244,11 +244,11 @@ def _warn(population: Population, asked: Iterable[Metric]) -> None:
 
 
 def _fate_shown(metrics: Iterable[Metric]) -> str:
-    return _fate(REPEATED_SHOWN, [one.duplicates for one in metrics if isinstance(one, PolicyMetric)])
+    return _fate(REPEATED_SHOWN, [one.ranking.duplicates for one in metrics if isinstance(one, RankingMetric)])
 
 
 def _fate_relevant(metrics: Iterable[Metric]) -> str:
-    return _fate(REPEATED_RELEVANT, [one.truth_duplicates for one in metrics if isinstance(one, PolicyMetric)])
+    return _fate(REPEATED_RELEVANT, [one.relevance.duplicates for one in metrics if isinstance(one, RankingMetric)])
 
 
 def _fate(words: Mapping[str, str], policies: Sequence[str]) -> str:

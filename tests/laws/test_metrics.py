@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from dataclasses import fields
 
 import pytest
 
@@ -81,7 +80,7 @@ def with_parameters(name: str) -> str:
 
 def with_cutoff(name: str, metric: type[Metric]) -> str:
     name = with_parameters(name)
-    return f"{name}@5" if any(f.name == "k" for f in fields(metric)) else name
+    return f"{name}@5" if "k" in metric.default_parameters() else name
 
 
 NATIVE = [with_cutoff(name, metric) for name, metric in plugins.installed().metrics.items()]

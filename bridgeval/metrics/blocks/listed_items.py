@@ -19,7 +19,7 @@ from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.batch.tensors import array_of, sums_by_code
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownWithin, UserGroups
 from bridgeval.engine.cumulative import Running
-from bridgeval.engine.metric import PolicyMetric, TopKMetric, TotalMetric
+from bridgeval.engine.metric import RankingMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, ItemSums
 from bridgeval.metrics.blocks.hits import HitPlaces
@@ -30,12 +30,12 @@ Among = Literal["shown", "catalogue"]
 PLACES_NEAR = 10
 
 
-def who(blocks: Blocks, metric: PolicyMetric) -> Counted | None:
+def who(blocks: Blocks, metric: RankingMetric) -> Counted | None:
     """The block of who counts; None where everyone does, so that metrics of different populations share blocks."""
     return None if blocks.everyone(metric.counted(blocks)) else metric.population
 
 
-def population(blocks: Blocks, metric: PolicyMetric) -> int:
+def population(blocks: Blocks, metric: RankingMetric) -> int:
     """How many users of the batch count."""
     counted = metric.counted(blocks)
     return len(blocks) if blocks.everyone(counted) else len(blocks.rows_of(counted))
@@ -165,7 +165,7 @@ class HistoryTally(Block[Floats]):
         return counts_by_item(items if groups == 1 else items + first_codes[:, None], groups, blocks.batch.shown.pad)
 
 
-def listed_by(blocks: Blocks, metric: PolicyMetric) -> ListedItems:
+def listed_by(blocks: Blocks, metric: RankingMetric) -> ListedItems:
     """The block of the cells that a metric counts."""
     return ListedItems(metric.ranking, who(blocks, metric))
 

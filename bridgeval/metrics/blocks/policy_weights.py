@@ -195,11 +195,11 @@ class WeightedMetric(TopKMetric):
     @property
     def weights(self) -> NcisWeights:
         low, high = self.bounds
-        rows = self.k if self.arithmetic == "checked" else max(self.k, self.cut or self.k)
+        rows = self.k if self.arithmetic == "checked" else max(self.k, self.ranking.cut or self.k)
         return NcisWeights(rows, low, high, self.activation, self.missing, self.arithmetic, self.ranking)
 
     def needs(self) -> Needs:
-        columns = Needs(depth=max(self.k, self.cut or 0), pairs=frozenset({"score", "prev_score"}))
+        columns = Needs(depth=max(self.k, self.ranking.cut or 0), pairs=frozenset({"score", "prev_score"}))
         return super().needs() | columns
 
     def rewards(self, blocks: Blocks) -> Tensor:

@@ -8,7 +8,7 @@ Python one, over all users with a list; the Java one, over users with test rows,
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from bridgeval.errors import UnknownMetricError
 from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, Gini, HitRate, Precision, Recall, nDCG
@@ -211,7 +211,7 @@ def script_metric(script: Script) -> str | None:
 
 
 def _written(name: str, made: Entry, k: int, protected: Feature | None, given: dict[str, int] | None = None) -> str:
-    taken = {one.name for one in fields(made.metric)}  # type: ignore[arg-type]
+    taken = made.metric.default_parameters()  # type: ignore[attr-defined]
     parameters = [f"{key}={value}" for key, value in (given or {}).items() if key in taken]
     if "protected" in taken and protected is not None:
         parameters.append(f'protected="{protected.id}"')

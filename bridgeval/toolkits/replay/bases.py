@@ -142,7 +142,12 @@ class Metric:
     def _functions(self, ks: Sequence[int], over: Over, **policy: Any) -> list[EngineMetric]:
         function = list_function(self._get_metric_value_by_user, ks)
         policy = {"duplicates": "all", "masked": "keep", "above": None, **policy}
-        return [FunctionMetric(function, place, type(self).__name__, over=over, **policy) for place in range(len(ks))]
+        return [
+            FunctionMetric.from_parameters(
+                function=function, place=place, title=type(self).__name__, over=over, **policy
+            )
+            for place in range(len(ks))
+        ]
 
     # --- the older generation ----------------------------------------------------------------------------
 

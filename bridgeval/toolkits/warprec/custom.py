@@ -140,7 +140,7 @@ class Adapted(Metric):
     """What both kinds share: building an instance and feeding it rows."""
 
     author: type[BaseMetric]
-    parameters: tuple[tuple[str, Any], ...] = ()
+    arguments: tuple[tuple[str, Any], ...] = ()
     k: int | None = None
 
     def __post_init__(self) -> None:
@@ -155,7 +155,7 @@ class Adapted(Metric):
     @property
     def _wanted(self) -> dict[str, tuple[str, Axis]]:
         asked = _constructor(self.author)
-        return {n: source for n, source in FROM_CONTEXT.items() if n in asked and n not in dict(self.parameters)}
+        return {n: source for n, source in FROM_CONTEXT.items() if n in asked and n not in dict(self.arguments)}
 
     def _given(self, rows: Rows) -> dict[str, Tensor]:
         """The tensors that the constructor asks for, laid against the rows and the items at hand."""
@@ -182,7 +182,7 @@ class Adapted(Metric):
             for name, value in given.items()
         }
         with _named(self.author, "__init__"):
-            return self.author(**{**sizes, **padded, **cutoff, **dict(self.parameters)})
+            return self.author(**{**sizes, **padded, **cutoff, **dict(self.arguments)})
 
     def _updated(self, rows: Rows, given: Mapping[str, Tensor]) -> BaseMetric:
         """An instance that has seen the rows and nothing else."""
