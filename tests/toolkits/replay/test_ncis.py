@@ -198,7 +198,7 @@ def test_lists_of_ones_own_are_handed_over_by_name():
 def test_the_convention_is_asked_for_by_name_and_comes_back_by_its_name():
     (metric,) = bridgeval.parse('replay-experimental:NCISPrecision(threshold=5.0, activation="logit", cut=8)@3')
 
-    assert (metric.order, metric.cut, metric.missing) == ("sigmoid", 8, "zero")
+    assert (metric.ranking.order, metric.ranking.cut, metric.missing) == ("sigmoid", 8, "zero")
     assert str(metric) == 'replay-experimental:NCISPrecision(threshold=5.0, activation="logit", cut=8)@3'
     assert bridgeval.parse(str(metric)) == [metric]
     assert pickle.loads(pickle.dumps(metric)) == metric
