@@ -202,4 +202,4 @@ def test_the_convention_is_asked_for_by_name_and_comes_back_by_its_name():
     assert str(metric) == 'replay-experimental:NCISPrecision(threshold=5.0, activation="logit", cut=8)@3'
     assert bridgeval.parse(str(metric)) == [metric]
     assert pickle.loads(pickle.dumps(metric)) == metric
-    assert bridgeval.parse("replay-experimental:NCISPrecision@3")[0].cut == 3
+    assert bridgeval.parse("replay-experimental:NCISPrecision@3")[0].ranking.cut == 3
