@@ -9,7 +9,7 @@ from bridgeval.batch.scores import ScoredInputs, Scores
 from bridgeval.batch.tensors import tensor_of
 from bridgeval.convention import Convention, Entry, entry
 from bridgeval.engine import summary
-from bridgeval.engine.bases import ListMetric, RowMetric, Slate
+from bridgeval.engine.bases import ListMetric, RowMetric, Slate, read_slates
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
@@ -31,10 +31,10 @@ from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, literal
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States, fold
-from bridgeval.engine.source import DeferredSource, LocalSource, Source, Sources, held, source_of
+from bridgeval.engine.source import DeferredSource, LocalSource, Source, Sources, held, run_metrics, source_of
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import StreamedSource
-from bridgeval.engine.summary import Over, Result, half_width
+from bridgeval.engine.summary import Over, Result, half_width, summarize
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.io.columns import Role, begin_sentence, find_columns
 from bridgeval.io.datasets import estimate_memory, open_dataset
@@ -64,6 +64,7 @@ __all__ = [  # noqa: RUF022
     "RowMetric",
     "NcisMetric",
     "Slate",
+    "read_slates",
     "Needs",
     "Ranking",
     "Relevance",
@@ -107,6 +108,7 @@ __all__ = [  # noqa: RUF022
     "UserTable",
     "Floats",
     "half_width",
+    "summarize",
     "summary",
     # Loaders: from objects to a Source of Slates.
     "Loader",
@@ -117,6 +119,7 @@ __all__ = [  # noqa: RUF022
     "StreamedSource",
     "source_of",
     "held",
+    "run_metrics",
     "Inputs",
     "list_offers",
     "Scores",

@@ -61,9 +61,8 @@ class ListMetric(UserMetric):
         raise NotImplementedError(f"{type(self).__name__} must define value(slate)")
 
     def values(self, blocks: Blocks) -> Tensor:
-        counted = self.counted(blocks)
         values = np.full(len(blocks), math.nan)
-        for row, slate in _slates(blocks, self, counted):
+        for row, slate in read_slates(blocks, self):
             try:
                 value = self.value(slate)
             except Exception as error:
@@ -74,7 +73,8 @@ class ListMetric(UserMetric):
         return torch.from_numpy(values).to(blocks.device)
 
 
-def _slates(blocks: Blocks, metric: UserMetric, counted: Tensor) -> Iterator[tuple[int, Slate]]:
+def read_slates(blocks: Blocks, metric: UserMetric) -> Iterator[tuple[int, Slate]]:
+    """(row of the batch, Slate) of every user who counts for a metric, ranked as the metric ranks."""
     shown, relevant = blocks[Ranked(metric.ranking)], blocks[Relevant(metric.relevance)]
     names = blocks.batch.slates.items
     scored = blocks.batch.shown.has("score")
@@ -83,7 +83,7 @@ def _slates(blocks: Blocks, metric: UserMetric, counted: Tensor) -> Iterator[tup
     relevant_names, relevant_ends = _names(names, relevant.items, relevant.valid)
     gains = relevant.gains.tolist()
     users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop).tolist()
-    for row in torch.nonzero(counted).flatten().tolist():
+    for row in torch.nonzero(metric.counted(blocks)).flatten().tolist():
         items = shown_names[shown_ends[row] : shown_ends[row + 1]]
         wanted = relevant_names[relevant_ends[row] : relevant_ends[row + 1]]
         yield (

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
 
+import torch
+
 from bridgeval.engine.inputs import Inputs, list_offers
+from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.engine.summary import Result
 from bridgeval.tables.context import Context
 from bridgeval.tables.slates import Slates
 
@@ -97,3 +101,13 @@ def held(recommendations: Any, relevance: Any, given: Mapping[str, Any], offers:
     """The source behind `source_of`: all that was given, read and held in memory."""
     inputs = Inputs.of(recommendations, relevance, **given)
     return LocalSource(inputs.slates, inputs.context, offers)
+
+
+def run_metrics(metrics: Iterable[Metric], source: Source) -> dict[Metric, Result]:
+    """The results of metrics on a source, on the CPU: `evaluate` without names, warnings and a report.
+
+    Raises NeedError if the source does not offer what a metric needs.
+    """
+    plan = Plan.of(metrics)
+    plan.check(source.offers)
+    return plan.compute(source.run(plan, Execution(torch.device("cpu"))))

@@ -83,3 +83,13 @@ def result_of(over: Over, state: Any, confidence: float = 0.95, lone: Lone = "un
         return replace(result, per_user=table)
     value = table.largest() if over == "max" else table.median(lower=over == "lower_median")
     return replace(result, value=value)
+
+
+def summarize(over: Over, users: Ids, values: Floats) -> Result:
+    """The result of values that users already have.
+
+    >>> import numpy as np
+    >>> summarize("mean", Ids.of([1, 2], "users"), np.array([0.0, 1.0])).value
+    0.5
+    """
+    return result_of(over, state_of(over, users, values))

@@ -11,7 +11,7 @@ from bridgeval.toolkits import replay
 from tests.golden import replay_ncis
 from tests.golden.compare import Comparison
 from tests.golden.marks import Place
-from tests.golden.replay_older import old_calls, old_tables
+from tests.golden.replay_experimental import old_calls, old_tables
 from tests.golden.replay_tables import tables
 from tests.golden.replay_torch import torch_builder
 from tests.golden.replay_values import values_by_engine

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 import bridgeval
 from bridgeval.errors import DuplicateRowsWarning
-from bridgeval.toolkits.replay import experimental
-from bridgeval.toolkits.replay.ncis import NCIS_METRICS, NCISMetric
+from bridgeval.toolkits.replay import NCISMetric, experimental
+from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
 from tests.golden.compare import Comparison, number
 
 PAIRS = ("user_idx", "item_idx", "relevance")
@@ -53,7 +53,7 @@ def table(rows: list[list[Any]]) -> pa.Table:
 def _values(where: str, case: dict[str, Any], data: dict[str, Any], alpha: float) -> Iterator[Comparison]:
     several = isinstance(case["k"], list)
     cutoffs = case["k"] if several else [case["k"]]
-    line = NCIS_METRICS["NCISPrecision"]
+    line = EXPERIMENTAL.metrics["NCISPrecision"]
     metrics = {
         (summary, k): line(
             k=k,

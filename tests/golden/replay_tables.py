@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bridgeval.toolkits import replay
-from bridgeval.toolkits.replay.engines import SPARK
-from bridgeval.toolkits.replay.system_tables import with_row
+from bridgeval.toolkits.replay.loader import SPARK
 from tests.golden.compare import Comparison
 from tests.golden.replay_checks import results_and_changes, same, same_value
 from tests.golden.replay_values import COLUMNS, SPARK_INTERVAL, frame_of, metric_of
@@ -80,9 +79,7 @@ class _SparkExperiment(replay.Experiment):
     """Spark's rules on pandas frames."""
 
     def add_result(self, name: str, recommendations: Any) -> None:
-        bases = {} if self._base_recommendations is None else {"base_recommendations": self._base_recommendations}
-        values = self._offline.evaluate(SPARK, recommendations, self._ground_truth, self._train, bases)
-        self.results = with_row(self.results, name, values)
+        self._add_result(name, recommendations, SPARK)
 
 
 def _parsed(text: str, document: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ import polars as pl
 
 from bridgeval.errors import InputError
 from bridgeval.toolkits import replay
-from bridgeval.toolkits.replay.engines import SPARK
+from bridgeval.toolkits.replay.loader import SPARK
 from tests.golden.compare import Comparison
 from tests.golden.replay_checks import RECORDED, same, same_value
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import bridgeval
-from bridgeval.toolkits.replay.ncis import NCISPrecision
+from bridgeval.toolkits.replay import NCISPrecision
 from tests.golden import replay_ncis
 from tests.golden.compare import DATA
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from bridgeval.toolkits import replay
-from bridgeval.toolkits.replay.engines import SPARK
+from bridgeval.toolkits.replay.loader import SPARK
 from tests.parity import replay_runner
 from tests.parity.test_frames import environments
 

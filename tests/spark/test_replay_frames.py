@@ -28,7 +28,7 @@ from bridgeval.toolkits.replay import (
     experimental,
     get_enriched_recommendations,
 )
-from bridgeval.toolkits.replay.engines import SPARK
+from bridgeval.toolkits.replay.loader import SPARK
 from tests.toolkits.replay.worlds import NEW, OLD, frame, world
 
 pytestmark = pytest.mark.spark

@@ -1,4 +1,4 @@
-"""RePlay: its metrics under the engine here. Change `from replay.metrics import ...` to this module and go on.
+"""RePlay: drop-in classes for `replay.metrics`. Change the import line; arguments, keys and numbers stay.
 
 The older generation (`replay.experimental.metrics`, k at the call) is in `bridgeval.toolkits.replay.experimental`.
 """
@@ -9,9 +9,10 @@ from collections.abc import Iterable
 
 from bridgeval.plugin import Convention, hookimpl
 from bridgeval.toolkits.replay import experimental
-from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
+from bridgeval.toolkits.replay.bases import Metric, NCISMetric, RecOnlyMetric
+from bridgeval.toolkits.replay.calls import MetricDuplicatesWarning, get_enriched_recommendations
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL, REPLAY
-from bridgeval.toolkits.replay.experimental_api import enriched as get_enriched_recommendations
+from bridgeval.toolkits.replay.experimental import NCISPrecision
 from bridgeval.toolkits.replay.metrics_api import (
     MAP,
     MRR,
@@ -27,9 +28,7 @@ from bridgeval.toolkits.replay.metrics_api import (
     Unexpectedness,
 )
 from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
-from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
 from bridgeval.toolkits.replay.offline import Experiment, OfflineMetrics
-from bridgeval.toolkits.replay.run import MetricDuplicatesWarning
 from bridgeval.toolkits.replay.torch_builder import TorchMetricsBuilder, metrics_to_df
 
 __all__ = [

@@ -1,41 +1,46 @@
-"""Bases of metrics of one's own, as RePlay's users write them: change the import line and they run.
+"""The classes that RePlay's users extend: change the import line and a metric written for RePlay runs.
 
 Two contracts, told apart by the name of the first parameter of the static `_get_metric_value_by_user`:
 
 * older: `(k, pred, ground_truth) -> float`, called as `metric(recommendations, ground_truth, k, ground_truth_users)`;
 * newer: `(ks, ground_truth, pred) -> list of floats`, made as `MyMetric(topk)`, called as
-  `metric(recommendations, ground_truth)`, and a part of `OfflineMetrics` and `Experiment` on every kind of frame.
+  `metric(recommendations, ground_truth)`, and accepted by `OfflineMetrics` and `Experiment` on every kind of frame.
 
 Either may define `_get_enriched_recommendations`, which gives a frame with the user first and then the lists that
-`_get_metric_value_by_user` takes after k.
+`_get_metric_value_by_user` takes after k. `CalculationDescriptor`, the base of modes, is in `modes.py`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from bridgeval.errors import BadParameterError
-from bridgeval.plugin import Inputs, Over
+from bridgeval.metrics import NCISPrecision as NativePrecision
 from bridgeval.plugin import Metric as EngineMetric
-from bridgeval.toolkits.replay import experimental_api as older
-from bridgeval.toolkits.replay.custom import FunctionMetric, is_newer, list_function
-from bridgeval.toolkits.replay.engines import Engine, engine_of, rows
+from bridgeval.plugin import Over, Ranking, Relevance, Users
+from bridgeval.toolkits.replay import calls
+from bridgeval.toolkits.replay.calls import Question
+from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
+from bridgeval.toolkits.replay.custom import EnrichedLists, FunctionMetric, is_newer
+from bridgeval.toolkits.replay.loader import FrameRules, choose_rules, read_inputs
 from bridgeval.toolkits.replay.modes import CalculationDescriptor, Mean
-from bridgeval.toolkits.replay.run import Question, answers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Metric:
-    """A metric of one's own over users of the ground truth; the parent of all drop-in classes.
+    """An author's metric over users of the ground truth; the parent of all drop-in classes.
 
     Args:
         topk: the cutoff or cutoffs (newer contract).
         query_column: name of the column with users.
         item_column: name of the column with items.
         rating_column: name of the column with scores.
-        mode: what becomes of the per-user values.
-        use_scala_udf: taken for the sake of old code; nothing here needs it.
+        mode: the summary of the users' values.
+        use_scala_udf: accepted for compatibility; has no effect.
 
     >>> import pandas as pd
     >>> class FirstHit(Metric):
@@ -55,7 +60,7 @@ class Metric:
 
     # The data set that the call takes beside the recommendations.
     second: ClassVar[str] = "ground_truth"
-    # What `_get_enriched_recommendations` is handed: "spark" frames, as RePlay does, or frames as "given".
+    # The frames that `_get_enriched_recommendations` gets: "spark", as in RePlay, or as they were "given".
     enriches: ClassVar[Literal["spark", "given"]] = "spark"
 
     def __init__(
@@ -67,7 +72,7 @@ class Metric:
         mode: CalculationDescriptor | None = None,
         use_scala_udf: bool = False,
     ) -> None:
-        self.topk = () if topk is None else cutoffs(topk, type(self).__name__)
+        self.topk = () if topk is None else sort_cutoffs(topk, type(self).__name__)
         self.query_column = query_column
         self.item_column = item_column
         self.rating_column = rating_column
@@ -87,7 +92,7 @@ class Metric:
         """
         if k is None and self.topk:
             return self._newer_call(recommendations, ground_truth=ground_truth)
-        return older.mean(self, recommendations, ground_truth, k, ground_truth_users)
+        return calls.call_metric(self, recommendations, ground_truth, k, ground_truth_users)
 
     @staticmethod
     def _get_metric_value_by_user(k: Any, *args: Any) -> Any:
@@ -97,35 +102,41 @@ class Metric:
         self, recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None
     ) -> Any:
         """A frame (user_idx, pred, ground_truth) of the same kind as `recommendations`, lists best first."""
-        return older.enriched(recommendations, ground_truth, max_k, ground_truth_users)
+        return calls.get_enriched_recommendations(recommendations, ground_truth, max_k, ground_truth_users)
 
     def user_distribution(
         self, log: Any, recommendations: Any, ground_truth: Any, k: Any, ground_truth_users: Any = None
-    ) -> Any:
+    ) -> pd.DataFrame:
         """The mean value of users by the number of their rows in `log`: a pandas frame (count, value) for each k."""
-        return older.user_distribution(self, log, recommendations, ground_truth, k, ground_truth_users)
+        return calls.compute_user_distribution(self, log, recommendations, ground_truth, k, ground_truth_users)
 
     # --- the newer generation ----------------------------------------------------------------------------
 
-    def _newer_call(self, recommendations: Any, base_recommendations: Any = None, **others: Any) -> dict[str, Any]:
-        bases = base_recommendations or {}
-        engine = engine_of(recommendations, *others.values(), *bases.values())
-        inputs = inputs_of(self._columns, recommendations, base_recommendations=bases, **others)
-        return answers(self.questions(engine), inputs, engine)
+    def _newer_call(
+        self, recommendations: Any, ground_truth: Any = None, train: Any = None, baselines: Any = None
+    ) -> dict[str, Any]:
+        rules = choose_rules(recommendations, ground_truth, train, *(baselines or {}).values())
+        inputs = read_inputs(recommendations, ground_truth, columns=self._columns, history=train, baselines=baselines)
+        return calls.answer(self.questions(rules), inputs, rules)
 
     @property
     def _columns(self) -> dict[str, str]:
         return {"user": self.query_column, "item": self.item_column, "score": self.rating_column}
 
-    def questions(self, engine: Engine) -> list[Question]:
-        """One for each cutoff, in ascending order."""
-        metrics = self._engine_metrics(engine, self.mode.over(engine))
+    def questions(self, rules: FrameRules, bases: Sequence[str] = ()) -> list[Question]:
+        """One for each cutoff, in ascending order.
+
+        Args:
+            rules: of the frames at hand.
+            bases: the names of base recommendations, for metrics that read these.
+        """
+        metrics = self._engine_metrics(rules, self.mode.over(rules))
         head = f"{type(self).__name__}{self.mode.key}"
         return [Question(f"{head}@{k}", metric, self.mode) for k, metric in zip(self.topk, metrics, strict=True)]
 
-    def _engine_metrics(self, engine: Engine, over: Over) -> list[EngineMetric]:
-        """The engine's metric for each cutoff: here the function of one's own."""
-        if older.enriches(self):
+    def _engine_metrics(self, rules: FrameRules, over: Over) -> list[EngineMetric]:
+        """The engine's metric for each cutoff: here the author's function."""
+        if calls.enriches(self):
             raise BadParameterError(
                 f"{type(self).__name__} defines _get_enriched_recommendations, which the newer contract does not call",
                 hint="call it as metric(recommendations, ground_truth, k)",
@@ -136,18 +147,21 @@ class Metric:
                 f"_get_metric_value_by_user{inspect.signature(self._get_metric_value_by_user)}",
                 "call it as metric(recommendations, ground_truth, k), or name the first parameter ks and return a list",
             )
-        policy = {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates, "users": "judged"}
-        return self._functions(self.topk, over, **policy)
+        ranking = Ranking(ties=rules.ties, duplicates="all", masked="keep")
+        return self._functions(self.topk, over, "judged", ranking, Relevance(None, rules.truth_duplicates))
 
-    def _functions(self, ks: Sequence[int], over: Over, **policy: Any) -> list[EngineMetric]:
-        function = list_function(self._get_metric_value_by_user, ks)
-        policy = {"duplicates": "all", "masked": "keep", "above": None, **policy}
-        return [
-            FunctionMetric.from_parameters(
-                function=function, place=place, title=type(self).__name__, over=over, **policy
-            )
-            for place in range(len(ks))
-        ]
+    def _functions(
+        self,
+        ks: Sequence[int],
+        over: Over,
+        users: Users,
+        ranking: Ranking,
+        relevance: Relevance,
+        weighted: NativePrecision | None = None,
+    ) -> list[EngineMetric]:
+        values: dict[str, Any] = {"users": users, "ranking": ranking, "relevance": relevance, "label": str(self)}
+        function = self._get_metric_value_by_user
+        return [FunctionMetric(function, tuple(ks), place, weighted, over=over, **values) for place in range(len(ks))]
 
     # --- the older generation ----------------------------------------------------------------------------
 
@@ -160,11 +174,11 @@ class Metric:
             over: the summary.
             given: whether the users that count were listed.
         """
-        policy: dict[str, Any] = {"users": "given"} if given else {}
-        return self._functions(ks, over, cut=max_k, duplicates="best", truth_duplicates="first", **policy)
+        ranking, relevance = Ranking(masked="keep", cut=max_k), Relevance(None, "first")
+        return self._functions(ks, over, choose_users(given), ranking, relevance)
 
-    def _older_extras(self) -> dict[str, Any]:
-        """What the constructor was given for the engine: `history` or `baseline`."""
+    def _older_inputs(self) -> dict[str, Any]:
+        """The data that the constructor took: "history", "baseline" or "prev_scores"."""
         return {}
 
 
@@ -175,31 +189,81 @@ class RecOnlyMetric(Metric):
     """
 
     def __call__(self, recommendations: Any, k: Any = None, ground_truth_users: Any = None) -> Any:  # type: ignore[override]
-        return older.mean(self, recommendations, None, k, ground_truth_users)
+        return calls.call_metric(self, recommendations, None, k, ground_truth_users)
 
 
-def cutoffs(topk: Any, name: str) -> list[int]:
+class NCISMetric(Metric):
+    """The base of NCIS metrics: subclasses define the static `_get_metric_value_by_user`.
+
+    It gets `k`, `pred` (items, best first, not cut to k), `ground_truth` (items) and `weights` (of `pred`) by these
+    names, in whatever order the method declares them; a method that takes `*args` gets them in this order.
+
+    RePlay keeps the best `max_k` rows of a user, the largest cutoff of the call, before anything else; takes a missing
+    previous score as 0; divides whatever the activation gives; and orders the list by the activated score, so that
+    scores which a sigmoid makes equal come by item id.
+
+    Args:
+        prev_policy_weights: a frame (user_idx, item_idx, relevance), or (item_idx, relevance), of the previous policy.
+        threshold: weights are kept within [1 / threshold, threshold].
+        activation: None, "logit" or "sigmoid", "softmax".
+        use_scala_udf: accepted for compatibility; has no effect.
+    """
+
+    def __init__(
+        self,
+        prev_policy_weights: Any,
+        threshold: float = 10.0,
+        activation: str | None = None,
+        use_scala_udf: bool = False,
+    ) -> None:
+        self.prev_policy_weights = prev_policy_weights
+        self.threshold = threshold
+        self.activation = activation
+        self._native_metric(1, 1)  # refuses a bad threshold or activation here and not at the call
+
+    def metric(self, k: int, max_k: int | None = None, users: Users = "relevant") -> EngineMetric:
+        """The metric behind one cutoff of a call whose largest cutoff is `max_k`, to be given to `evaluate`."""
+        (found,) = self._older_metrics([k], max_k or k, "mean", given=users == "given")
+        return found
+
+    @staticmethod
+    def _get_metric_value_by_user(k: int, *args: Any) -> float:
+        raise NotImplementedError("define the static method _get_metric_value_by_user(k, pred, ground_truth, weights)")
+
+    def _get_enriched_recommendations(
+        self, recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None
+    ) -> pd.DataFrame:
+        """A pandas frame (user_idx, pred, weight, ground_truth) of lists, one row for each user that counts."""
+        import pandas as pd
+
+        native = self._native_metric(max_k, max_k, choose_users(ground_truth_users is not None))
+        inputs = read_inputs(recommendations, ground_truth, ground_truth_users, **self._older_inputs())
+        lists = EnrichedLists(native, users=native.users, ranking=native.ranking, relevance=native.relevance)
+        rows = calls.collect_lists(lists, inputs)
+        return pd.DataFrame(rows, columns=["user_idx", "pred", "weight", "ground_truth"])
+
+    def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
+        native = self._native_metric(max_k, max_k, choose_users(given))
+        return self._functions(ks, over, native.users, native.ranking, native.relevance, native)
+
+    def _older_inputs(self) -> dict[str, Any]:
+        return {"prev_scores": self.prev_policy_weights}
+
+    def _native_metric(self, k: int, max_k: int, users: Users = "relevant", **others: Any) -> NativePrecision:
+        given = {"threshold": self.threshold, "activation": self.activation, "users": users, **others}
+        found: NativePrecision = EXPERIMENTAL.metrics["NCISPrecision"](k=k, cut=max_k, **given)
+        return found
+
+
+def choose_users(given: bool) -> Users:
+    """Who counts in the older generation: the users listed, or those of the ground truth."""
+    return "given" if given else "relevant"
+
+
+def sort_cutoffs(topk: Any, name: str) -> list[int]:
     """Cutoffs in ascending order, each once.
 
-    >>> cutoffs([10, 5], "NDCG")
+    >>> sort_cutoffs([10, 5], "NDCG")
     [5, 10]
     """
-    return sorted(set(older.cutoffs_of(topk, f"topk of {name}")))
-
-
-def inputs_of(
-    columns: dict[str, str],
-    recommendations: Any,
-    ground_truth: Any = None,
-    train: Any = None,
-    base_recommendations: Any = None,
-    category: str | None = None,
-) -> Inputs:
-    """Inputs of the engine from RePlay's arguments; `base_recommendations` is a mapping name -> frame."""
-    pairs = {part: name for part, name in columns.items() if part != "score"}
-    return Inputs(
-        rows(recommendations, "recommendations", columns, category),
-        older.NO_ROWS if ground_truth is None else rows(ground_truth, "relevance", pairs),
-        None if train is None else rows(train, "history", pairs),
-        baselines={name: rows(frame, "baseline", columns) for name, frame in (base_recommendations or {}).items()},
-    )
+    return sorted(set(calls.read_cutoffs(topk, f"topk of {name}")))

@@ -1,8 +1,8 @@
 """RePlay's names for native metrics: `replay:` for `replay.metrics`, `replay-experimental:` for the older generation.
 
-Both count the users of the truth (whatever its ratings), keep -inf scores as they are and know binary relevance alone.
-The newer one counts users whom a mapping names with an empty list too, and leaves repeated recommendations and truth
-rows in, so that NDCG and MAP may exceed 1; the older one cuts the list to k rows first and then removes repeats.
+Both count the users of the truth (whatever its ratings), keep items scored -inf and use binary relevance. The newer
+generation also counts users whom a mapping names with an empty list, and keeps repeated recommendations and truth
+rows, so that NDCG and MAP may exceed 1; the older one cuts the list to k rows first and then removes repeats.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from bridgeval.metrics import (
     CategoricalDiversity,
     Coverage,
     HitRate,
+    NCISPrecision,
     Novelty,
     Precision,
     Recall,
@@ -25,7 +26,6 @@ from bridgeval.metrics import (
     nDCG,
 )
 from bridgeval.plugin import Convention, Entry, entry
-from bridgeval.toolkits.replay.ncis import NCIS_METRICS
 
 _LISTS: dict[str, Any] = {"duplicates": "all", "masked": "keep"}
 _LISTED: dict[str, Any] = {**_LISTS, "users": "listed"}
@@ -51,12 +51,17 @@ REPLAY = Convention(
 )
 
 
+# RePlay orders an NCIS list by the activated score.
+_ORDERS = {"sigmoid": "sigmoid", "logit": "sigmoid", "softmax": "softmax"}
+
+
 @dataclass(frozen=True)
 class CallEntry(Entry):
     """A line whose lists are cut to the largest k of the call, which is its own k when it is asked for alone."""
 
     def __call__(self, **parameters: Any) -> Any:
-        return super().__call__(**{"cut": parameters.get("k"), **parameters})
+        order = _ORDERS.get(parameters.get("activation", ""), "score")
+        return super().__call__(**{"cut": parameters.get("k"), "order": order, **parameters})
 
 
 def _call(metric: Any, **parameters: Any) -> CallEntry:
@@ -64,7 +69,7 @@ def _call(metric: Any, **parameters: Any) -> CallEntry:
 
 
 def _mean(metric: Any, **parameters: Any) -> CallEntry:
-    """A mean over users, whose interval is 0 wide where there is one of them."""
+    """A mean over users, whose interval is 0 wide if there is only one."""
     return _call(metric, lone="zero", **parameters)
 
 
@@ -81,7 +86,7 @@ EXPERIMENTAL = Convention(
         "Surprisal": _mean(Surprisal, divide_by="k"),
         "Unexpectedness": _mean(Unexpectedness, users="baseline", divide_by="k", empty="zero"),
         "Coverage": _call(Coverage, known="history", shown="all", duplicates="all"),
-        **NCIS_METRICS,
+        "NCISPrecision": _mean(NCISPrecision, missing="zero", arithmetic="plain"),
     },
     "RePlay's replay.experimental.metrics, each metric called with one k: MAP over k, coverage not limited to the log",
 )

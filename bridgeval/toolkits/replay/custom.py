@@ -1,11 +1,11 @@
-"""Per-user Python functions as metrics of the engine, and how their arguments are told apart."""
+"""An author's Python function as a metric of the engine."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,126 +13,148 @@ import torch
 from torch import Tensor
 
 from bridgeval.errors import BadParameterError, MetricFailedError
-from bridgeval.plugin import Block, Blocks, Counted, Ranked, Ranking, Relevance, Relevant, UserMetric, Users
+from bridgeval.metrics import NCISPrecision
+from bridgeval.plugin import Block, Blocks, Needs, Result, Slate, UserMetric, Users, read_slates
 
-# (pred, ground_truth) of one user -> one value for each cutoff.
-ListFunction = Callable[[list[Any], list[Any]], Sequence[float]]
-
-NEWER_CUTOFFS = "ks"
+PRED, TRUTH, WEIGHTS = "pred", "ground_truth", "weights"
 
 
 def is_newer(function: Callable[..., Any]) -> bool:
     """Whether it follows the newer contract `(ks, ground_truth, pred) -> list`; else the older `(k, pred, ...)`."""
-    return next(iter(inspect.signature(function).parameters), "") == NEWER_CUTOFFS
+    return next(iter(inspect.signature(function).parameters), "") == "ks"
 
 
-def list_function(function: Callable[..., Any], ks: Sequence[int]) -> ListFunction:
-    """A user's function of either contract, called by parameter names, so that lists cannot change places.
+def bind_lists(function: Callable[..., Any], columns: Sequence[str]) -> Callable[..., Any]:
+    """A function of k and these lists that calls the author's by parameter name, so that no list takes another's place.
 
-    >>> older = lambda k, pred, ground_truth: len(set(pred[:k]) & set(ground_truth)) / k
-    >>> newer = lambda ks, ground_truth, pred: [len(set((pred or [])[:k]) & set(ground_truth)) / k for k in ks]
-    >>> [list_function(one, [1, 2])(["a", "b"], ["b"]) for one in (older, newer)]
-    [[0.0, 0.5], [0.0, 0.5]]
+    A function whose parameters have other names gets the lists in the order of the columns. RePlay's frames say
+    `weight` where its methods say `weights`; either is understood.
+
+    >>> bind_lists(lambda k, ground_truth, pred: (pred, ground_truth), ["pred", "ground_truth"])(1, ["a"], ["b"])
+    (['a'], ['b'])
     """
-    names = list(inspect.signature(function).parameters)
-    by_name = {"pred", "ground_truth"} <= set(names)
-    cutoffs = list(ks)
-    if is_newer(function):
-        if by_name:
-            return lambda pred, truth: function(cutoffs, ground_truth=truth, pred=pred or None)
-        return lambda pred, truth: function(cutoffs, truth, pred or None)
-    if by_name:
-        return lambda pred, truth: [function(k, pred=pred, ground_truth=truth) for k in cutoffs]
-    return lambda pred, truth: [function(k, pred, truth) for k in cutoffs]
-
-
-def row_function(function: Callable[..., Any], columns: Sequence[str]) -> Callable[..., float]:
-    """A function of k and an enriched row: by name where all its parameters are columns, else in order.
-
-    RePlay's frames call the column `weight` that its methods call `weights`.
-    """
+    places = {name: at for at, name in enumerate(columns)}
+    for one, other in (("weight", "weights"), ("weights", "weight")):
+        if one in places:
+            places.setdefault(other, places[one])
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    if any(parameter.name == "weights" for parameter in parameters):
-        columns = ["weights" if name == "weight" else name for name in columns]
-    names = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-    if len(names) == len(parameters) and set(names) <= set(columns):
-        places = [columns.index(name) for name in names]
-        return lambda k, *row: float(function(k, **{n: row[at] for n, at in zip(names, places, strict=True)}))
-    return lambda k, *row: float(function(k, *row))
+    asked = [one for one in parameters if one.name in places or one.default is one.empty]
+    if all(one.name in places and one.kind is one.POSITIONAL_OR_KEYWORD for one in asked):
+        by_name = {one.name: places[one.name] for one in asked}
+        return lambda k, *lists: function(k, **{name: lists[at] for name, at in by_name.items()})
+    return function
 
 
 @dataclass(frozen=True)
 class FunctionMetric(UserMetric):
-    """A Python function of a user's lists at one of its cutoffs.
+    """An author's function of a user's lists, at one of its cutoffs.
 
     Attributes:
-        function: gives the values at all cutoffs; called once for each user, whatever number of cutoffs is asked for.
-        place: which of them this is.
-        title: the name of the class it came from.
+        function: takes k (or ks), the items shown and the relevant items, for NCIS metrics the weights too.
+        ks: all cutoffs of the call.
+        place: the position of this metric's cutoff among them.
+        weighted: the native metric whose weights the function gets; None for a function without weights.
     """
 
     name = "Function"
 
-    function: ListFunction
+    function: Callable[..., Any]
+    ks: tuple[int, ...]
     place: int
-    title: str = ""
+    weighted: NCISPrecision | None = None
     users: Users = field(default="relevant", kw_only=True)
 
+    @property
+    def k(self) -> int:
+        return self.ks[self.place]
+
+    def needs(self) -> Needs:
+        return super().needs() if self.weighted is None else super().needs() | self.weighted.needs()
+
     def values(self, blocks: Blocks) -> Tensor:
-        return blocks[FunctionValues(self.function, self.title, self.users, self.ranking, self.relevance)].select(
-            1, self.place
-        )
+        # One block for all cutoffs: a newer function gives them all in one call.
+        return blocks[FunctionValues(replace(self, place=0))][:, self.place]
 
 
 @dataclass(frozen=True)
 class FunctionValues(Block[Tensor]):
     """The values of a function at all its cutoffs: `[B, number of cutoffs]`; NaN for users who do not count."""
 
-    function: ListFunction
-    title: str
-    users: Users
-    ranking: Ranking
-    relevance: Relevance
+    metric: FunctionMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        counted = blocks[Counted(self.users, self.ranking, self.relevance)]
-        rows, values = [], []
-        for row, user, pred, truth in user_lists(blocks, counted, self.ranking, self.relevance):
+        metric, ks = self.metric, list(self.metric.ks)
+        newer = is_newer(metric.function)
+        columns = [TRUTH, PRED] if newer else [PRED, TRUTH] if metric.weighted is None else [PRED, TRUTH, WEIGHTS]
+        call = bind_lists(metric.function, columns)
+        table = np.full((len(blocks), len(ks)), math.nan)
+        for row, slate, weights in read_weighted(blocks, metric):
+            # A user without recommendations has None for a list in RePlay's newer contract.
+            lists = [slate.relevant, slate.items or None] if newer else [slate.items, slate.relevant, weights]
             try:
-                values.append([float(value) for value in self.function(pred, truth)])
+                values = call(ks, *lists) if newer else [call(k, *lists[: len(columns)]) for k in ks]
+                found = [float(value) for value in values]
             except Exception as error:
                 raise MetricFailedError(
-                    f"{self.title} failed for user {user!r}", f"{type(error).__name__}: {error}"
+                    f"{metric.label} failed for user {slate.user!r}", f"{type(error).__name__}: {error}"
                 ) from error
-            rows.append(row)
-        if len(set(map(len, values))) > 1:
-            raise BadParameterError(
-                f"{self.title} must return one value for each k", f"{sorted(set(map(len, values)))} values"
-            )
-        table = np.full((len(blocks), len(values[0]) if values else 1), math.nan)
-        if rows:
-            table[rows] = values
+            if len(found) != len(ks):
+                raise BadParameterError(
+                    f"{metric.label} must return one value for each k", f"{len(found)} values for {ks}"
+                )
+            table[row] = found
         return torch.from_numpy(table).to(blocks.device)
 
 
-def user_lists(
-    blocks: Blocks, counted: Tensor, ranking: Ranking, relevance: Relevance
-) -> Iterator[tuple[int, Any, list[Any], list[Any]]]:
-    """(row of the batch, user, items best first, relevant items) of every user who counts."""
-    shown, relevant = blocks[Ranked(ranking)], blocks[Relevant(relevance)]
-    batch = blocks.batch
-    pred, pred_ends = _names(blocks, shown.items, shown.valid)
-    truth, truth_ends = _names(blocks, relevant.items, relevant.valid)
-    users = batch.slates.users.slice(batch.start, batch.stop).tolist()
-    for row in torch.nonzero(counted).flatten().tolist():
-        yield (
-            row,
-            users[row],
-            pred[pred_ends[row] : pred_ends[row + 1]],
-            truth[truth_ends[row] : truth_ends[row + 1]],
-        )
+def read_weighted(
+    blocks: Blocks, metric: FunctionMetric | EnrichedLists
+) -> list[tuple[int, Slate, list[float] | None]]:
+    """(row of the batch, lists, weights of the items shown) of every user who counts."""
+    weights = None if metric.weighted is None else blocks[metric.weighted.weights].weights.tolist()
+    return [
+        (row, slate, None if weights is None else weights[row][: len(slate.items)])
+        for row, slate in read_slates(blocks, metric)
+    ]
 
 
-def _names(blocks: Blocks, items: Tensor, valid: Tensor) -> tuple[list[Any], list[int]]:
-    names = blocks.batch.slates.items.take(items[valid].cpu().numpy()).tolist()
-    return names, [0, *valid.sum(1).cumsum(0).tolist()]
+@dataclass(frozen=True)
+class ListRows:
+    """Rows (user, items shown, their weights, relevant items); weights are None without a policy."""
+
+    rows: tuple[tuple[Any, ...], ...] = ()
+
+    def merge(self, other: ListRows) -> ListRows:
+        return ListRows(self.rows + other.rows)
+
+
+@dataclass(frozen=True)
+class ListResult(Result):
+    """A result that holds lists in place of a number."""
+
+    rows: tuple[tuple[Any, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class EnrichedLists(UserMetric):
+    """Collects the lists that an author's function gets: RePlay's enriched recommendations.
+
+    Attributes:
+        weighted: as in FunctionMetric.
+    """
+
+    name = "EnrichedLists"
+
+    weighted: NCISPrecision | None = None
+
+    def needs(self) -> Needs:
+        return super().needs() if self.weighted is None else super().needs() | self.weighted.needs()
+
+    def start(self) -> ListRows:
+        return ListRows()
+
+    def update(self, blocks: Blocks) -> ListRows:
+        found = read_weighted(blocks, self)
+        return ListRows(tuple((slate.user, slate.items, weights, slate.relevant) for _, slate, weights in found))
+
+    def compute(self, state: ListRows) -> ListResult:
+        return ListResult(None, rows=state.rows)

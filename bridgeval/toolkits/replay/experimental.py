@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from bridgeval.plugin import Metric as EngineMetric
-from bridgeval.plugin import Over, Result, Rows, UserTable
-from bridgeval.toolkits.replay import experimental_api as older
-from bridgeval.toolkits.replay.bases import Metric, RecOnlyMetric
+from bridgeval.plugin import Over, Result, Rows
+from bridgeval.toolkits.replay import calls
+from bridgeval.toolkits.replay.bases import Metric, NCISMetric, RecOnlyMetric, choose_users
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
-from bridgeval.toolkits.replay.engines import SPARK, rows
+from bridgeval.toolkits.replay.loader import COLUMNS, PAIRS, SPARK, read_frame
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
-from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
-from bridgeval.toolkits.replay.significance import Systems, kept
-from bridgeval.toolkits.replay.system_tables import with_row
-
-if TYPE_CHECKING:
-    from bridgeval.plugin import Report
+from bridgeval.toolkits.replay.systems import Systems
 
 __all__ = [
     "MAP",
@@ -39,6 +35,8 @@ __all__ = [
 
 
 class _Named(Metric):
+    """A metric of RePlay's own: a line of the convention."""
+
     line: str
 
     def __init__(self, use_scala_udf: bool = False) -> None:
@@ -47,8 +45,8 @@ class _Named(Metric):
     def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
         if type(self)._get_metric_value_by_user is not Metric._get_metric_value_by_user:
             return super()._older_metrics(ks, max_k, over, given)
-        policy: dict[str, Any] = {"users": "given"} if given else {}
-        return [EXPERIMENTAL.metrics[self.line](k=k, cut=max_k, over=over, **policy) for k in ks]
+        users = {"users": "given"} if given else {}
+        return [EXPERIMENTAL.metrics[self.line](k=k, cut=max_k, over=over, **users) for k in ks]
 
 
 class HitRate(_Named):
@@ -99,25 +97,44 @@ class NDCG(_Named):
     line = "NDCG"
 
 
+class NCISPrecision(NCISMetric):
+    """The weighted share of the first k recommendations that are relevant: `sum(w_j h_j) / sum(w_j)`."""
+
+    @staticmethod
+    def _get_metric_value_by_user(k: int, pred: list[Any], ground_truth: list[Any], weights: list[float]) -> float:
+        relevant = set(ground_truth)
+        shown = list(zip(pred, weights, strict=True))[:k]
+        total = math.fsum(weight for _, weight in shown)
+        return math.fsum(weight for item, weight in shown if item in relevant) / total if shown else 0.0
+
+    def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
+        if type(self)._get_metric_value_by_user is not NCISPrecision._get_metric_value_by_user:
+            return super()._older_metrics(ks, max_k, over, given)
+        return [self._native_metric(k, max_k, choose_users(given), over=over, label=str(self)) for k in ks]
+
+
 class _RecOnly(RecOnlyMetric, _Named):
-    extra: str
+    """A metric of recommendations and of one other data set, which the constructor takes.
+
+    Class attributes:
+        role: the data set, as the engine calls it.
+    """
+
+    role: Literal["history", "baseline"]
 
     def __init__(self, data: Any, use_scala_udf: bool = False) -> None:
         super().__init__()
-        self._data: Rows = self._rows(data)
+        self._data: Rows = read_frame(data, self.role, PAIRS if self.role == "history" else COLUMNS)
 
-    def _rows(self, data: Any) -> Rows:
-        return rows(data, "history", older.PAIRS)
-
-    def _older_extras(self) -> dict[str, Any]:
-        return {self.extra: self._data}
+    def _older_inputs(self) -> dict[str, Any]:
+        return {self.role: self._data}
 
 
 class Surprisal(_RecOnly):
     """Mean scaled self-information of the items shown, divided by k; over users of the recommendations."""
 
     line = "Surprisal"
-    extra = "history"
+    role = "history"
 
     def __init__(self, log: Any, use_scala_udf: bool = False) -> None:
         super().__init__(log)
@@ -127,25 +144,23 @@ class Unexpectedness(_RecOnly):
     """The share of k places that another system's first k do not hold; over users of that system."""
 
     line = "Unexpectedness"
-    extra = "baseline"
+    role = "baseline"
 
     def __init__(self, pred: Any, use_scala_udf: bool = False) -> None:
         super().__init__(pred)
-
-    def _rows(self, data: Any) -> Rows:
-        return rows(data, "baseline", older.COLUMNS)
 
 
 class Coverage(_RecOnly):
     """Different items shown, divided by those of the log; may exceed 1."""
 
     line = "Coverage"
-    extra = "history"
+    role = "history"
 
     def __init__(self, log: Any) -> None:
         super().__init__(log)
 
     def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
+        # One number for all users: every summary of it is the number itself.
         return super()._older_metrics(ks, max_k, "mean", given)
 
 
@@ -153,7 +168,7 @@ class Experiment(Systems):
     """Values of several systems in one table.
 
     Args:
-        test: what proved relevant; the same for all systems.
+        test: the ground truth; the same for all systems.
         metrics: metric object -> the cutoff or cutoffs.
         calc_median: whether to add a column with the (lower) median after each value.
         calc_conf_interval: the confidence of a column with half the width of the mean's interval; None adds none.
@@ -172,51 +187,51 @@ class Experiment(Systems):
         *,
         per_user: bool = False,
     ) -> None:
-        import pandas as pd
-
+        super().__init__()
         in_order = sorted(metrics.items(), key=lambda entry: str(entry[0]))
-        self._metrics = {metric: older.cutoffs_of(ks, f"k of {metric}") for metric, ks in in_order}
-        # Metrics that make lists of their own want frames; for all others a frame is read once.
-        self._wants_frames = any(map(older.enriches, self._metrics))
-        self._test = test if self._wants_frames else rows(test, "relevance", older.PAIRS)
+        self._metrics = {metric: calls.read_cutoffs(ks, f"k of {metric}") for metric, ks in in_order}
+        # Metrics that make their lists themselves need frames; for all others a frame is read once.
+        self._wants_frames = any(map(calls.enriches, self._metrics))
+        self._test = test if self._wants_frames else read_frame(test, "relevance", PAIRS)
         self._max_k = max(max(ks) for ks in self._metrics.values())
-        self._calc_median = calc_median
         self._interval = None if calc_conf_interval is None else ConfidenceInterval(calc_conf_interval)
         self._per_user = per_user
-        self._kept: dict[str, Report] = {}
-        self.results = pd.DataFrame()
+        self._overs: list[Over] = ["mean"]
+        self._overs += ["lower_median"] if calc_median else []
+        self._overs += ["per_user"] if per_user else []
 
     def add_result(self, name: str, pred: Any, ground_truth_users: Any = None) -> None:
         """Evaluates a system and adds its row; lists are cut to the largest k of all metrics."""
-        shown = pred if self._wants_frames else rows(pred, "recommendations", older.COLUMNS)
-        values: dict[str, Any] = {}
-        asked_for: dict[Over, bool] = {"mean": True, "lower_median": self._calc_median, "per_user": self._per_user}
-        overs = [over for over, wanted in asked_for.items() if wanted]
-        means: dict[str, Result] = {}
-        users: dict[str, UserTable | None] = {}
-        asked: dict[str, EngineMetric] = {}
+        shown = pred if self._wants_frames else read_frame(pred, "recommendations", COLUMNS)
+        # (metric, k, summary) -> result
+        found: dict[tuple[Metric, int, Over], Result] = {}
         for metric, ks in self._metrics.items():
-            found = older.results(metric, older.Call(shown, self._test, ks, self._max_k, ground_truth_users), overs)
-            for k in sorted(ks):
-                column = f"{metric}@{k}"
-                values[column] = found[k, "mean"].value
-                if self._per_user:
-                    means[column], users[column] = found[k, "mean"], found[k, "per_user"].per_user
-                    asked[column] = self._engine_metric(metric, k, column)
-                if self._calc_median:
-                    values[f"{column}_median"] = found[k, "lower_median"].value
-                if self._interval is not None:
-                    values[f"{column}_{self._interval.alpha}_conf_interval"] = self._half_width(found[k, "mean"])
+            call = calls.Call(shown, self._test, ks, self._max_k, ground_truth_users)
+            found |= {
+                (metric, k, over): one for (k, over), one in calls.compute_call(metric, call, self._overs).items()
+            }
+        columns = {f"{metric}@{k}": (metric, k) for metric, ks in self._metrics.items() for k in sorted(ks)}
+        values: dict[str, Any] = {}
+        for column, (metric, k) in columns.items():
+            mean = found[metric, k, "mean"]
+            values[column] = mean.value
+            if "lower_median" in self._overs:
+                values[f"{column}_median"] = found[metric, k, "lower_median"].value
+            if self._interval is not None:
+                # A value that is not taken over users has no interval.
+                width = 0.0 if mean.users is None else self._interval.value(mean, SPARK)
+                values[f"{column}_{self._interval.alpha}_conf_interval"] = width
         if self._per_user:
-            self._kept[name] = kept(asked, means, users)
-        self.results = with_row(self.results, name, values)
+            self._keep_users(
+                name,
+                {column: self._engine_metric(metric, k, column) for column, (metric, k) in columns.items()},
+                {column: found[metric, k, "mean"] for column, (metric, k) in columns.items()},
+                {column: found[metric, k, "per_user"].per_user for column, (metric, k) in columns.items()},
+            )
+        self._add_row(name, values)
 
     def _engine_metric(self, metric: Metric, k: int, column: str) -> EngineMetric:
-        """What says in which direction a column is better; of one's own metrics higher is."""
-        if older.enriches(metric):
+        """The metric that says whether higher is better; it is, for an author's metric."""
+        if calls.enriches(metric):
             return EngineMetric(label=column)
         return metric._older_metrics([k], self._max_k, "mean", given=False)[0]
-
-    def _half_width(self, result: Any) -> float:
-        """0 for a value that is not taken over users."""
-        return 0.0 if result.users is None or self._interval is None else self._interval.value(result, SPARK)

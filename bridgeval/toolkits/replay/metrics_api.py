@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from bridgeval import metrics as native
 from bridgeval.errors import BadParameterError
 from bridgeval.plugin import Ids, Over, Rows, encode_ids
 from bridgeval.plugin import Metric as EngineMetric
-from bridgeval.toolkits.replay.bases import Metric, cutoffs, inputs_of
+from bridgeval.toolkits.replay.bases import Metric, sort_cutoffs
+from bridgeval.toolkits.replay.calls import Question, answer
 from bridgeval.toolkits.replay.conventions import REPLAY
-from bridgeval.toolkits.replay.engines import Engine, engine_of
+from bridgeval.toolkits.replay.loader import FrameRules, choose_rules, read_inputs
 from bridgeval.toolkits.replay.modes import CalculationDescriptor
-from bridgeval.toolkits.replay.run import Question, answers
 
+# The name of base recommendations that are given without one.
 SINGLE_BASE = "base_recommendations"
 
 
 class _Named(Metric):
-    """A metric of RePlay's: a line of the convention, with the rules of the engine at hand."""
+    """A metric of RePlay's own: a line of the convention, with the rules of the frames at hand."""
 
     # The line of the convention; subclasses of a metric keep its line whatever they are called.
     line: str
@@ -35,20 +35,20 @@ class _Named(Metric):
         rating_column: str = "rating",
         mode: CalculationDescriptor | None = None,
     ) -> None:
-        super().__init__(cutoffs(topk, type(self).__name__), query_column, item_column, rating_column, mode)
+        super().__init__(sort_cutoffs(topk, type(self).__name__), query_column, item_column, rating_column, mode)
 
-    def _engine_metrics(self, engine: Engine, over: Over) -> list[EngineMetric]:
+    def _engine_metrics(self, rules: FrameRules, over: Over) -> list[EngineMetric]:
         if self._is_redefined:
             raise BadParameterError(
                 f"{type(self).__name__} redefines _get_metric_value_by_user of {self.line}",
                 "that is computed in columns, not user by user",
                 "derive from Metric or from a metric of the ground truth",
             )
-        policy = self._policy(engine)
+        policy = self._policy(rules)
         return [REPLAY.metrics[self.line](k=k, over=over, **policy) for k in self.topk]
 
-    def _policy(self, engine: Engine) -> dict[str, Any]:
-        return {"ties": engine.ties}
+    def _policy(self, rules: FrameRules) -> dict[str, Any]:
+        return {"ties": rules.ties}
 
     @property
     def _is_redefined(self) -> bool:
@@ -56,13 +56,15 @@ class _Named(Metric):
 
 
 class _Quality(_Named):
-    def _engine_metrics(self, engine: Engine, over: Over) -> list[EngineMetric]:
-        if self._is_redefined:
-            return Metric._engine_metrics(self, engine, over)
-        return super()._engine_metrics(engine, over)
+    """A metric of the ground truth; a subclass may redefine its value by user."""
 
-    def _policy(self, engine: Engine) -> dict[str, Any]:
-        return {"ties": engine.ties, "truth_duplicates": engine.truth_duplicates}
+    def _engine_metrics(self, rules: FrameRules, over: Over) -> list[EngineMetric]:
+        if self._is_redefined:
+            return Metric._engine_metrics(self, rules, over)
+        return super()._engine_metrics(rules, over)
+
+    def _policy(self, rules: FrameRules) -> dict[str, Any]:
+        return {"ties": rules.ties, "truth_duplicates": rules.truth_duplicates}
 
 
 class HitRate(_Quality):
@@ -116,6 +118,8 @@ class NDCG(_Quality):
 
 
 class _OfTrain(_Named):
+    """A metric of the train data."""
+
     second = "train"
 
     def __call__(self, recommendations: Any, train: Any) -> Any:  # type: ignore[override]
@@ -149,8 +153,8 @@ class Coverage(_OfTrain):
     ) -> None:
         super().__init__(topk, query_column, item_column, rating_column)
 
-    def _policy(self, engine: Engine) -> dict[str, Any]:
-        return {"ties": engine.coverage_ties}
+    def _policy(self, rules: FrameRules) -> dict[str, Any]:
+        return {"ties": rules.coverage_ties}
 
 
 class Unexpectedness(_Named):
@@ -160,19 +164,20 @@ class Unexpectedness(_Named):
     second = "base_recommendations"
 
     def __call__(self, recommendations: Any, base_recommendations: Any) -> Any:  # type: ignore[override]
-        return self._newer_call(recommendations, base_recommendations={SINGLE_BASE: base_recommendations})
+        return self._newer_call(recommendations, baselines={SINGLE_BASE: base_recommendations})
 
-    def questions_against(self, base: str, engine: Engine) -> list[Question]:
-        """The questions about one of several base recommendations; their keys carry its name."""
-        found = []
-        for question in self.questions(engine):
-            name, _, k = question.key.rpartition("@")
-            metric = replace(cast(native.Unexpectedness, question.metric), baseline=base)
-            found.append(Question(f"{name}_{base}@{k}", metric, question.mode))
-        return found
+    def questions(self, rules: FrameRules, bases: Sequence[str] = ()) -> list[Question]:
+        """One for each base recommendations and cutoff; keys carry the name of the base, if names are given."""
+        plain = super().questions(rules)
+        return plain if not bases else [self._rename(one, base) for base in bases for one in plain]
 
-    def _policy(self, engine: Engine) -> dict[str, Any]:
-        return {"ties": engine.ties, "baseline": SINGLE_BASE}
+    @staticmethod
+    def _rename(question: Question, base: str) -> Question:
+        head, _, k = question.key.rpartition("@")
+        return replace(question, key=f"{head}_{base}@{k}", metric=question.metric.with_parameters(baseline=base))
+
+    def _policy(self, rules: FrameRules) -> dict[str, Any]:
+        return {"ties": rules.ties, "baseline": SINGLE_BASE}
 
 
 class CategoricalDiversity(_Named):
@@ -197,14 +202,14 @@ class CategoricalDiversity(_Named):
         self.category_column = category_column
 
     def __call__(self, recommendations: Any) -> Any:  # type: ignore[override]
-        engine = engine_of(recommendations)
-        inputs = inputs_of(self._columns, recommendations)
+        rules = choose_rules(recommendations)
+        inputs = read_inputs(recommendations, columns=self._columns)
         shown = items_as_categories(inputs.recommendations)
-        # A category may well occur twice in a list, so that rows become the items.
+        # A list may hold a category twice, so that each row becomes an item of its own.
         numbered = replace(shown, items=Ids(np.arange(len(shown), dtype=np.int64)))
-        return answers(self.questions(engine), replace(inputs, recommendations=numbered), engine)
+        return answer(self.questions(rules), replace(inputs, recommendations=numbered), rules)
 
-    def _policy(self, engine: Engine) -> dict[str, Any]:
+    def _policy(self, rules: FrameRules) -> dict[str, Any]:
         return {"ties": "given", "of": "rows"}
 
 

@@ -1,23 +1,21 @@
-"""RePlay's modes: what becomes of the per-user values."""
+"""RePlay's modes: the summaries of the users' values."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bridgeval.errors import BadParameterError
 from bridgeval.plugin import Over, Result, half_width
-
-if TYPE_CHECKING:
-    from bridgeval.toolkits.replay.engines import Engine
+from bridgeval.toolkits.replay.loader import FrameRules
 
 
 class CalculationDescriptor:
-    """Base of a mode of one's own: define `cpu(values)`; the class name becomes part of the result's key.
+    """The base of an author's mode: define `cpu(values)`; the class name becomes part of the result's key.
 
-    `cpu` is given a numpy array of the per-user values, for polars frames a polars frame of one column.
+    `cpu` gets a numpy array of the users' values; for polars frames it gets a polars frame of one column.
     """
 
     def cpu(self, distribution: Any) -> Any:
@@ -27,14 +25,14 @@ class CalculationDescriptor:
     def key(self) -> str:
         return f"-{type(self).__name__}"
 
-    def over(self, engine: Engine) -> Over:
-        """The summary of the core that the value is made of."""
+    def over(self, rules: FrameRules) -> Over:
+        """The native summary that `value` reads."""
         return "per_user"
 
-    def value(self, result: Result, engine: Engine) -> Any:
-        """What the metric returns."""
+    def value(self, result: Result, rules: FrameRules) -> Any:
+        """The value that the metric returns."""
         values = result.per_user.values if result.per_user is not None else np.zeros(0)
-        if engine.name != "polars":
+        if rules.name != "polars":
             return self.cpu(values)
         import polars
 
@@ -48,20 +46,20 @@ class Mean(CalculationDescriptor):
     def key(self) -> str:
         return ""
 
-    def over(self, engine: Engine) -> Over:
+    def over(self, rules: FrameRules) -> Over:
         return "mean"
 
-    def value(self, result: Result, engine: Engine) -> float:
+    def value(self, result: Result, rules: FrameRules) -> float:
         return _number(result)
 
 
 class Median(CalculationDescriptor):
     """The median; on Spark frames the lower of the two middle values."""
 
-    def over(self, engine: Engine) -> Over:
-        return engine.median
+    def over(self, rules: FrameRules) -> Over:
+        return rules.median
 
-    def value(self, result: Result, engine: Engine) -> float:
+    def value(self, result: Result, rules: FrameRules) -> float:
         return _number(result)
 
 
@@ -79,25 +77,25 @@ class ConfidenceInterval(CalculationDescriptor):
             )
         self.alpha = alpha
 
-    def over(self, engine: Engine) -> Over:
+    def over(self, rules: FrameRules) -> Over:
         return "mean"
 
-    def value(self, result: Result, engine: Engine) -> float:
+    def value(self, result: Result, rules: FrameRules) -> float:
         if result.deviation is None or result.undefined:
             return math.nan
         if result.users == 1:
-            return engine.lone_half_width
-        deviation = float(np.float32(result.deviation)) if engine.rounds_deviation else result.deviation
+            return rules.lone_half_width
+        deviation = float(np.float32(result.deviation)) if rules.rounds_deviation else result.deviation
         return half_width(deviation, result.users or 0, self.alpha)
 
 
 class PerUser(CalculationDescriptor):
     """The values themselves, by user."""
 
-    def value(self, result: Result, engine: Engine) -> dict[Any, float]:
+    def value(self, result: Result, rules: FrameRules) -> dict[Any, float]:
         return {} if result.per_user is None else result.per_user.to_dict()
 
 
 def _number(result: Result) -> float:
-    """As in numpy, one undefined value leaves the summary undefined."""
+    """As in numpy, one undefined value makes the summary undefined."""
     return math.nan if result.undefined or result.value is None else result.value

@@ -1,35 +1,32 @@
-"""OfflineMetrics: all metrics in one pass; Experiment: a table of systems, and how they compare with one of them."""
+"""OfflineMetrics: all metrics in one pass; Experiment: a table of systems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
 from bridgeval.errors import BadParameterError, NeedError
-from bridgeval.toolkits.replay.bases import Metric, inputs_of
-from bridgeval.toolkits.replay.engines import DICT, Engine, engine_of
-from bridgeval.toolkits.replay.metrics_api import SINGLE_BASE, Unexpectedness, items_as_categories
-from bridgeval.toolkits.replay.run import Question, answers, results_of
-from bridgeval.toolkits.replay.significance import Systems, collecting, kept
-from bridgeval.toolkits.replay.system_tables import with_row
-
-if TYPE_CHECKING:
-    from bridgeval.plugin import Inputs, Report
+from bridgeval.plugin import Inputs
+from bridgeval.toolkits.replay.bases import Metric
+from bridgeval.toolkits.replay.calls import Question, answer, compute
+from bridgeval.toolkits.replay.loader import DICT, FrameRules, choose_rules, read_inputs
+from bridgeval.toolkits.replay.metrics_api import SINGLE_BASE, items_as_categories
+from bridgeval.toolkits.replay.systems import Systems
 
 
 class OfflineMetrics:
     """Evaluates several metrics at once.
 
     Args:
-        metrics: metric objects of this module, or of one's own.
+        metrics: metric objects, RePlay's or an author's.
         query_column: name of the column with users; this and the following hold for all metrics.
         item_column: name of the column with items.
         rating_column: name of the column with scores.
         category_column: name of the column with categories, for CategoricalDiversity.
-        allow_caching: taken for the sake of old code; nothing is cached in Spark.
+        allow_caching: accepted for compatibility; nothing is cached in Spark.
 
     >>> from bridgeval.toolkits.replay import MRR, Recall
     >>> OfflineMetrics([Recall([1, 2]), MRR(2)])({1: [(7, 0.9), (8, 0.4)]}, {1: [8]})
@@ -62,44 +59,39 @@ class OfflineMetrics:
             train: for Coverage, Novelty and Surprisal.
             base_recommendations: for Unexpectedness; one frame, or several by name.
         """
-        bases = _bases(base_recommendations)
-        engine = engine_of(recommendations, ground_truth, train, *bases.values())
-        return self.evaluate(engine, recommendations, ground_truth, train, bases)
+        bases = name_bases(base_recommendations)
+        rules = choose_rules(recommendations, ground_truth, train, *bases.values())
+        return self.evaluate(rules, recommendations, ground_truth, train, bases)
 
     def evaluate(
-        self, engine: Engine, recommendations: Any, ground_truth: Any, train: Any, bases: Mapping[str, Any]
+        self, rules: FrameRules, recommendations: Any, ground_truth: Any, train: Any, bases: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The same by the rules of a given engine, for frames of any kind."""
-        return answers(*self.asked(engine, recommendations, ground_truth, train, bases), engine)
+        """The same by the rules of one kind of frame, whatever the kind of these."""
+        return answer(*self.prepare(rules, recommendations, ground_truth, train, bases), rules)
 
-    def asked(
-        self, engine: Engine, recommendations: Any, ground_truth: Any, train: Any, bases: Mapping[str, Any]
+    def prepare(
+        self, rules: FrameRules, recommendations: Any, ground_truth: Any, train: Any, bases: Mapping[str, Any]
     ) -> tuple[list[Question], Inputs]:
-        """What is asked, of which data."""
+        """All questions in the order of the result, and the data that they are asked of."""
         given = {"ground_truth": ground_truth, "train": train, "base_recommendations": bases or None, "": True}
         for metric in self.metrics:
             if given[metric.second] is None:
                 raise NeedError(f"{metric} needs {metric.second}", hint=f"give {metric.second}=")
         reads_categories = any(not metric.second for metric in self.metrics)
-        category = self._category_column if reads_categories and engine is not DICT else None
-        inputs = inputs_of(self._columns, recommendations, ground_truth, train, bases, category)
-        if reads_categories and engine is DICT:
+        inputs = read_inputs(
+            recommendations,
+            ground_truth,
+            columns=self._columns,
+            category=self._category_column if reads_categories and rules is not DICT else None,
+            history=train,
+            baselines=bases,
+        )
+        if reads_categories and rules is DICT:
             # Mappings have no column of categories; RePlay takes the items for them.
             inputs = replace(inputs, recommendations=items_as_categories(inputs.recommendations))
-        return list(self._questions(engine, list(bases))), inputs
-
-    def _questions(self, engine: Engine, bases: Sequence[str]) -> Iterator[Question]:
-        late = ("base_recommendations", "")
-        for metric in self.metrics:
-            if metric.second not in late:
-                yield from metric.questions(engine)
-        for metric in self.metrics:
-            if metric.second == "base_recommendations":
-                for base in bases:
-                    yield from cast(Unexpectedness, metric).questions_against(base, engine)
-        for metric in self.metrics:
-            if not metric.second:
-                yield from metric.questions(engine)
+        last = ["base_recommendations", ""]
+        in_order = sorted(self.metrics, key=lambda metric: last.index(metric.second) if metric.second in last else -1)
+        return [question for metric in in_order for question in metric.questions(rules, list(bases))], inputs
 
 
 class Experiment(Systems):
@@ -140,38 +132,31 @@ class Experiment(Systems):
         *,
         per_user: bool = False,
     ) -> None:
-        import pandas as pd
-
+        super().__init__()
         self._offline = OfflineMetrics(metrics, query_column, item_column, rating_column, category_column)
         self._ground_truth = ground_truth
         self._train = train
-        self._base_recommendations = base_recommendations
+        self._bases = name_bases(base_recommendations)
         self._per_user = per_user
-        self._kept: dict[str, Report] = {}
-        self.results = pd.DataFrame()
 
     def add_result(self, name: str, recommendations: Any) -> None:
         """Evaluates a system and adds its row; a name that is there already has its row replaced."""
+        rules = choose_rules(recommendations, self._ground_truth, self._train, *self._bases.values())
+        self._add_result(name, recommendations, rules)
+
+    def _add_result(self, name: str, recommendations: Any, rules: FrameRules) -> None:
+        questions, inputs = self._offline.prepare(rules, recommendations, self._ground_truth, self._train, self._bases)
+        means = {one.key: one.metric for one in questions if self._per_user and one.mode.over(rules) == "mean"}
+        by_user = {key: one for key, metric in means.items() if (one := metric.per_user()) is not None}
+        results = compute([*(one.metric for one in questions), *by_user.values()], inputs)
         if self._per_user:
-            values = self._with_users(name, recommendations)
-        else:
-            values = self._offline(recommendations, self._ground_truth, self._train, self._base_recommendations)
-        self.results = with_row(self.results, name, values)
-
-    def _with_users(self, name: str, recommendations: Any) -> dict[str, Any]:
-        """The values of a system; those of its users are kept."""
-        bases = _bases(self._base_recommendations)
-        engine = engine_of(recommendations, self._ground_truth, self._train, *bases.values())
-        questions, inputs = self._offline.asked(engine, recommendations, self._ground_truth, self._train, bases)
-        means = {one.key: one.metric for one in questions if one.mode.over(engine) == "mean"}
-        results = results_of([*(one.metric for one in questions), *collecting(means.values())], inputs)
-        users = {key: results[one].per_user for key, metric in means.items() if (one := metric.per_user()) is not None}
-        self._kept[name] = kept(means, {key: results[metric] for key, metric in means.items()}, users)
-        return {one.key: one.mode.value(results[one.metric], engine) for one in questions}
+            tables = {key: results[one].per_user for key, one in by_user.items()}
+            self._keep_users(name, means, {key: results[metric] for key, metric in means.items()}, tables)
+        self._add_row(name, {one.key: one.mode.value(results[one.metric], rules) for one in questions})
 
 
-def _bases(base_recommendations: Any) -> dict[str, Any]:
-    """Base recommendations by name: a mapping whose values are lists is one data set, as RePlay has it."""
+def name_bases(base_recommendations: Any) -> dict[str, Any]:
+    """Base recommendations by name; a mapping whose values are lists is one data set, as in RePlay."""
     if base_recommendations is None:
         return {}
     if isinstance(base_recommendations, Mapping):

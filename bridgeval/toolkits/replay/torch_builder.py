@@ -1,4 +1,4 @@
-"""Drop-in for RePlay's TorchMetricsBuilder: predictions of a training loop, batch after batch, as tensors."""
+"""Drop-in for RePlay's TorchMetricsBuilder: evaluates the predictions of a training loop, batch after batch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from torch import Tensor
 
 from bridgeval.errors import BadParameterError, MisalignedError, NeedError
 from bridgeval.plugin import Ids, Inputs, Rows
-from bridgeval.toolkits.replay.bases import cutoffs
+from bridgeval.toolkits.replay.bases import sort_cutoffs
+from bridgeval.toolkits.replay.calls import compute
 from bridgeval.toolkits.replay.conventions import REPLAY
-from bridgeval.toolkits.replay.run import results_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Matrix = npt.NDArray[np.int64]
 
-# The builder's names, in the order of its results: lines of the convention and what is special to the builder.
+# The builder's names, in the order of its results: lines of the convention, and parameters that the builder changes.
 _LINES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "recall": ("Recall", {"repeated": "each"}),
     "precision": ("Precision", {"repeated": "each"}),
@@ -42,7 +42,7 @@ class TorchMetricsBuilder:
     Args:
         metrics: of recall, precision, ndcg, map, mrr, novelty, coverage.
         top_k: the cutoffs.
-        item_count: kept for the sake of old code; coverage is taken of the train items.
+        item_count: accepted for compatibility; coverage counts the items of the train data.
 
     >>> import torch
     >>> builder = TorchMetricsBuilder(["recall", "mrr"], [1, 2])
@@ -64,7 +64,7 @@ class TorchMetricsBuilder:
             )
         self.item_count = item_count
         self._metrics = [name for name in _LINES if name in metrics]
-        self._top_k = cutoffs(top_k, "TorchMetricsBuilder")
+        self._top_k = sort_cutoffs(top_k, "TorchMetricsBuilder")
         self.reset()
 
     @property
@@ -91,10 +91,10 @@ class TorchMetricsBuilder:
         rows = [len(one) for one in (predictions, ground_truth, train) if one is not None]
         if len(set(rows)) > 1:
             raise MisalignedError("predictions, ground_truth and train must have the same number of rows", f"{rows}")
-        self._predictions.append(_matrix(predictions))
-        self._truth.append(_matrix(ground_truth))
+        self._predictions.append(_read_matrix(predictions))
+        self._truth.append(_read_matrix(ground_truth))
         if train is not None:
-            self._train.append(_matrix(train))
+            self._train.append(_read_matrix(train))
 
     def get_metrics(self) -> dict[str, float]:
         """Values by name and cutoff: for each cutoff all metrics but coverage, then coverage."""
@@ -106,9 +106,9 @@ class TorchMetricsBuilder:
         }
         if not self._predictions:
             raise NeedError("no prediction was added", hint="call add_prediction for every batch")
-        history = _rows(self._train) if self._train else None
-        inputs = Inputs(replace(_rows(self._predictions), ranked=True), _rows(self._truth), history)
-        results = results_of(asked.values(), inputs)
+        history = _read_rows(self._train) if self._train else None
+        inputs = Inputs(replace(_read_rows(self._predictions), ranked=True), _read_rows(self._truth), history)
+        results = compute(asked.values(), inputs)
         return {key: cast(float, results[metric].value) for key, metric in asked.items()}
 
 
@@ -123,11 +123,11 @@ def metrics_to_df(metrics: Mapping[str, float]) -> pd.DataFrame:
     return table
 
 
-def _matrix(tensor: Tensor) -> Matrix:
+def _read_matrix(tensor: Tensor) -> Matrix:
     return tensor.detach().cpu().numpy().astype(np.int64)
 
 
-def _rows(batches: Sequence[Matrix]) -> Rows:
+def _read_rows(batches: Sequence[Matrix]) -> Rows:
     """(row of all batches, item) for every number that is not negative, in the order of the rows."""
     users, items = [], []
     before = 0

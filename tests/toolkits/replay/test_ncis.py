@@ -12,7 +12,7 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import BadParameterError, DuplicateRowsWarning, MetricFailedError
-from bridgeval.toolkits.replay.ncis import NCISMetric, NCISPrecision
+from bridgeval.toolkits.replay import NCISMetric, NCISPrecision
 
 FRAMES = {"pandas": pd.DataFrame, "polars": lambda data: pl.DataFrame(data)}
 COLUMNS = ("user_idx", "item_idx", "relevance")
@@ -172,7 +172,7 @@ def test_a_failing_own_metric_is_reported_with_its_user():
         def _get_metric_value_by_user(k, pred, ground_truth, weights):
             return 1 / (len(pred) - 1)
 
-    with pytest.raises(MetricFailedError, match=r"Fails@2 failed for user 2.*ZeroDivisionError"):
+    with pytest.raises(MetricFailedError, match=r"Fails failed for user 2.*ZeroDivisionError"):
         Fails(frame(PREV))(frame(RECS), frame(TRUTH), 2)
 
 

@@ -179,7 +179,7 @@ def test_significance_tests_the_values_that_were_added_and_evaluates_nothing_aga
         plain.add_result(name, lists)
         keeping.add_result(name, lists)
     pd.testing.assert_frame_equal(plain.results, keeping.results)
-    monkeypatch.setattr("bridgeval.toolkits.replay.offline.results_of", None)
+    monkeypatch.setattr("bridgeval.toolkits.replay.offline.compute", None)
     found = keeping.significance("old", resamples=200)
     pd.testing.assert_frame_equal(plain.compare("old"), keeping.compare("old"))
     ranks = {name: np.array([[i for i, _ in lists[u]].index(7) + 1 for u in users]) for name, lists in systems.items()}

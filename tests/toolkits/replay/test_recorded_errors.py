@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from bridgeval.toolkits import replay
-from bridgeval.toolkits.replay import system_tables as tables
-from bridgeval.toolkits.replay.engines import SPARK
+from bridgeval.toolkits.replay.loader import SPARK
+from bridgeval.toolkits.replay.systems import compare_rows
 from tests.golden.compare import DATA
 from tests.golden.test_golden import SKIPPED
 
@@ -69,7 +69,7 @@ def test_a_comparison_with_a_zero_gives_a_text(name: str) -> None:
     document = DOCUMENTS[name]
     for section in document["tables"].values():
         results = pd.DataFrame(**{part: section["results"][part] for part in ("data", "index", "columns")})
-        changes: Any = tables.compared(results, "baseline")
+        changes: Any = compare_rows(results, "baseline")
         for row in results.index:
             for column in changes.columns:
                 value, base = results.loc[row, column], results.loc["baseline", column]

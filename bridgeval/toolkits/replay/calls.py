@@ -1,0 +1,281 @@
+"""Calls of RePlay's metrics in either form, each answered in one pass over the data.
+
+The newer form gives values by key, `{"NDCG@10": 0.3}`. The older form takes k at the call and may list the users that
+count; an older metric may also make its lists itself, in `_get_enriched_recommendations`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from bridgeval.errors import (
+    BadParameterError,
+    DuplicateRowsWarning,
+    InputError,
+    MetricFailedError,
+    MissingDependencyError,
+)
+from bridgeval.plugin import (
+    Blocks,
+    Ids,
+    Inputs,
+    LocalSource,
+    Metric,
+    Needs,
+    Over,
+    Ranking,
+    Relevance,
+    Result,
+    Rows,
+    Sums,
+    to_table,
+    encode_ids,
+    run_metrics,
+    summarize,
+)
+from bridgeval.toolkits.replay.custom import EnrichedLists, ListResult, bind_lists
+from bridgeval.toolkits.replay.loader import PAIRS, SPARK, FrameRules, choose_rules, read_frame, read_inputs, read_table
+from bridgeval.toolkits.replay.modes import CalculationDescriptor
+
+if TYPE_CHECKING:
+    from bridgeval.toolkits.replay.bases import Metric as ReplayMetric
+
+
+class MetricDuplicatesWarning(DuplicateRowsWarning):
+    """The recommendations, or base recommendations, hold a (user, item) pair more than once."""
+
+
+# --- one pass ----------------------------------------------------------------------------------------------
+
+
+def compute(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result]:
+    """The results of all metrics; warns once of repeated recommendations, refuses a metric for which no user counts."""
+    source = LocalSource(inputs.slates, inputs.context, inputs.offers)
+    results = run_metrics([Repeats(), *metrics], source)
+    repeated = {
+        "recommendations": int(results[Repeats()].notes["repeated"]),
+        "base recommendations": sum(map(count_repeats, inputs.baselines.values())),
+    }
+    if any(repeated.values()):
+        counts = [f"{count} repeated (user, item) rows in the {where}" for where, count in repeated.items() if count]
+        warnings.warn(
+            f"{' and '.join(counts)}; values may exceed 1, or depend on the largest k: drop them",
+            MetricDuplicatesWarning,
+            stacklevel=5,
+        )
+    for metric, result in results.items():
+        if result.users == 0 and not result.undefined:
+            raise InputError(
+                f"there is no user to evaluate {metric.name} for",
+                "no rows in the data set whose users it counts",
+                "check the ground truth, the train data or the recommendations",
+            )
+    return results
+
+
+def count_repeats(rows: Rows) -> int:
+    """The number of rows that repeat an earlier (user, item)."""
+    _, (users,) = encode_ids([rows.owners])
+    items, (codes,) = encode_ids([rows.items])
+    return len(rows) - len(np.unique(users.astype(np.int64) * max(len(items), 1) + codes))
+
+
+@dataclass(frozen=True)
+class Repeats(Metric):
+    """The number of recommendation rows that repeat an earlier (user, item)."""
+
+    name = "Repeats"
+
+    def needs(self) -> Needs:
+        return Needs(depth=0)
+
+    def start(self) -> Sums:
+        return Sums()
+
+    def update(self, blocks: Blocks) -> Sums:
+        return Sums({"repeated": blocks.batch.shown.repeated})
+
+    def compute(self, state: Any) -> Result:
+        return Result(None, notes={"repeated": state["repeated"]})
+
+
+# --- the newer form ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Question:
+    """One entry of a result: its key, the metric that answers it, and the mode that makes its value."""
+
+    key: str
+    metric: Metric
+    mode: CalculationDescriptor
+
+
+def answer(questions: Sequence[Question], inputs: Inputs, rules: FrameRules) -> dict[str, Any]:
+    """Values by key, in the order of the questions."""
+    results = compute([question.metric for question in questions], inputs)
+    return {question.key: question.mode.value(results[question.metric], rules) for question in questions}
+
+
+# --- the older form ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of a call.
+
+    Attributes:
+        recommendations: a frame, or Rows.
+        ground_truth: a frame, or Rows; None for metrics of recommendations alone.
+        ks: the cutoffs.
+        max_k: lists are cut to this many rows before repeats are removed.
+        users: a frame with the users that count; None takes those of the truth.
+    """
+
+    recommendations: Any
+    ground_truth: Any
+    ks: Sequence[int]
+    max_k: int
+    users: Any = None
+
+
+def call_metric(metric: ReplayMetric, recommendations: Any, ground_truth: Any, k: Any, users: Any) -> Any:
+    """The mean: a number for an int, a mapping by k for several."""
+    ks = read_cutoffs(k, f"k of {metric}")
+    found = compute_call(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["mean"])
+    values = {one: found[one, "mean"].value for one in ks}
+    return values[k] if isinstance(k, int) else values
+
+
+def read_cutoffs(given: Any, what: str) -> list[int]:
+    """The cutoffs in the order given.
+
+    Args:
+        given: a whole number, or several.
+        what: their name in messages, e.g. "k of NDCG".
+    """
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not several or any(isinstance(k, bool) or not hasattr(k, "__index__") or k < 1 for k in several):
+        raise BadParameterError(
+            f"{what} must be a whole number from 1 up, or a list of them", f"{given!r}", "e.g. [5, 10]"
+        )
+    return [int(k) for k in several]
+
+
+def compute_call(metric: ReplayMetric, call: Call, overs: Sequence[Over]) -> dict[tuple[int, Over], Result]:
+    """The result at every k under every summary, in one pass."""
+    if enriches(metric):
+        return _compute_enriched(metric, call, overs)
+    inputs = read_inputs(call.recommendations, call.ground_truth, call.users, **metric._older_inputs())
+    given = call.users is not None
+    asked = {
+        (k, over): one
+        for over in overs
+        for k, one in zip(call.ks, metric._older_metrics(call.ks, call.max_k, over, given), strict=True)
+    }
+    found = compute(asked.values(), inputs)
+    return {key: found[one] for key, one in asked.items()}
+
+
+def compute_user_distribution(
+    metric: ReplayMetric, log: Any, recommendations: Any, ground_truth: Any, k: Any, users: Any
+) -> Any:
+    """A pandas frame: number of log rows of a user, mean value of the users with that number; k after k."""
+    import pandas as pd
+
+    ks = read_cutoffs(k, f"k of {metric}")
+    found = compute_call(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["per_user"])
+    active, counts = np.unique(read_frame(log, "history", PAIRS).owners.to_numpy(), return_counts=True)
+    count_of = dict(zip(active.tolist(), counts.tolist(), strict=True))
+    parts = []
+    for one in ks:
+        table = found[one, "per_user"].per_user
+        values = {} if table is None else table.to_dict()
+        frame = pd.DataFrame({"count": [count_of.get(user, 0) for user in values], "value": list(values.values())})
+        parts.append(frame.groupby("count", as_index=False)["value"].mean())
+    return pd.concat(parts, ignore_index=True)
+
+
+# --- metrics that make their lists themselves ---------------------------------------------------------------
+
+
+def enriches(metric: ReplayMetric) -> bool:
+    """Whether its author has defined `_get_enriched_recommendations`; all others go through the engine."""
+    return not type(metric)._get_enriched_recommendations.__module__.startswith(__package__)
+
+
+def _compute_enriched(metric: ReplayMetric, call: Call, overs: Sequence[Over]) -> dict[tuple[int, Over], Result]:
+    shown, truth, listed = (
+        frame if frame is None or metric.enriches == "given" else to_spark(frame)
+        for frame in (call.recommendations, call.ground_truth, call.users)
+    )
+    frame = metric._get_enriched_recommendations(shown, truth, call.max_k, listed)
+    names = list(frame.columns)
+    table = read_table(frame, names, "enriched recommendations")
+    function = bind_lists(metric._get_metric_value_by_user, names[1:])
+    users = Ids.of(table[names[0]], "user ids in the enriched recommendations")
+    lists = [[value if value is not None else [] for value in table[name].to_pylist()] for name in names[1:]]
+    found: dict[tuple[int, Over], Result] = {}
+    for k in call.ks:
+        try:
+            values = np.array([float(function(k, *row)) for row in zip(*lists, strict=True)])
+        except Exception as error:
+            raise MetricFailedError(f"{metric} failed at k={k}", f"{type(error).__name__}: {error}") from error
+        found |= {(k, over): summarize(over, users, values) for over in overs}
+    return found
+
+
+def to_spark(frame: Any) -> Any:
+    """A frame of any kind as a Spark frame."""
+    if type(frame).__module__.startswith("pyspark."):
+        return frame
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingDependencyError(
+            "_get_enriched_recommendations is handed Spark frames, as in RePlay",
+            "pyspark is not installed",
+            "install bridgeval[spark], or set enriches = 'given' on the class to get frames as they were given",
+        ) from error
+    return SparkSession.builder.getOrCreate().createDataFrame(to_table(frame))
+
+
+def get_enriched_recommendations(
+    recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None
+) -> Any:
+    """A frame (user_idx, pred, ground_truth) of the same kind as `recommendations`, with a list in every cell.
+
+    At most `max_k` items of pred, best first, without repeats. One row for each user of the ground truth, or for each
+    user listed; a list that a user lacks is empty.
+    """
+    lists = EnrichedLists(
+        users="relevant" if ground_truth_users is None else "given",
+        ranking=Ranking(masked="keep", cut=max_k),
+        relevance=Relevance(None, "first"),
+    )
+    rows = collect_lists(lists, read_inputs(recommendations, ground_truth, ground_truth_users))
+    columns = {
+        "user_idx": [user for user, _, _, _ in rows],
+        "pred": [pred for _, pred, _, _ in rows],
+        "ground_truth": [truth for _, _, _, truth in rows],
+    }
+    rules = choose_rules(recommendations)
+    if rules.name == "polars":
+        import polars
+
+        return polars.DataFrame(columns)
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    return to_spark(frame) if rules is SPARK else frame
+
+
+def collect_lists(lists: EnrichedLists, inputs: Inputs) -> Sequence[tuple[Any, ...]]:
+    """Rows (user, items shown, their weights, relevant items) of every user that counts."""
+    source = LocalSource(inputs.slates, inputs.context, inputs.offers)
+    return cast(ListResult, run_metrics([lists], source)[lists]).rows
