@@ -33,10 +33,10 @@ from bridgeval.plugin import (
     Result,
     Rows,
     Sums,
-    to_table,
     encode_ids,
     run_metrics,
     summarize,
+    to_table,
 )
 from bridgeval.toolkits.replay.custom import EnrichedLists, ListResult, bind_lists
 from bridgeval.toolkits.replay.loader import PAIRS, SPARK, FrameRules, choose_rules, read_frame, read_inputs, read_table

@@ -11,7 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from bridgeval.errors import InputError, MissingColumnError, NoLoaderError
-from bridgeval.plugin import Ids, Inputs, Over, Role, Rows, Ties, to_table, encode_ids, is_frame, read_numbers, read_rows
+from bridgeval.plugin import (
+    Ids,
+    Inputs,
+    Over,
+    Role,
+    Rows,
+    Ties,
+    encode_ids,
+    is_frame,
+    read_numbers,
+    read_rows,
+    to_table,
+)
 
 # The columns of `replay.experimental`: part -> name.
 COLUMNS = {"user": "user_idx", "item": "item_idx", "score": "relevance"}
