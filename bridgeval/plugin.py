@@ -30,7 +30,7 @@ from bridgeval.engine.inputs import Inputs, list_offers
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, literal
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.source import DeferredSource, LocalSource, Source, Sources, held, run_metrics, source_of
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import StreamedSource
@@ -48,8 +48,7 @@ from bridgeval.report.report import Population, Report
 from bridgeval.stats.comparison import Comparison
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.encoding import encode_ids, sort_unique
-from bridgeval.tables.grouping import sort_by_code
-from bridgeval.tables.ids import Codes, Ids
+from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows, is_frame, read_numbers, read_rows, to_table
 from bridgeval.tables.slates import Lists, Slates
 
@@ -127,10 +126,8 @@ __all__ = [  # noqa: RUF022
     "Plan",
     "Execution",
     "States",
-    "fold",
     # Data: ids, rows, lists, tables.
     "Ids",
-    "Codes",
     "Rows",
     "Lists",
     "Slates",
@@ -139,7 +136,6 @@ __all__ = [  # noqa: RUF022
     "Role",
     "encode_ids",
     "sort_unique",
-    "sort_by_code",
     "read_rows",
     "read_numbers",
     "to_table",

@@ -80,21 +80,21 @@ class DeferredSource:
 
     Attributes:
         offers: as of any source.
-        open: reads.
+        open: reads what these needs ask for.
     """
 
     offers: frozenset[str]
-    open: Callable[[], Source]
+    open: Callable[[Needs], Source]
     label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
-        return self.open().run(plan, how)
+        return self.open(plan.needs).run(plan, how)
 
 
 def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
     offers = list_offers(recommendations, **given)
-    return DeferredSource(offers, lambda: held(recommendations, relevance, given, offers))
+    return DeferredSource(offers, lambda needs: held(recommendations, relevance, given, offers))
 
 
 def held(recommendations: Any, relevance: Any, given: Mapping[str, Any], offers: frozenset[str]) -> LocalSource:

@@ -63,7 +63,7 @@ def inspect(
         chosen = plugins.installed().loader_for(recommendations, relevance, loader)
         source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
         while hasattr(source, "open"):
-            source = source.open()
+            source = source.open(_wanted(headline))
         if hasattr(source, "slates"):
             return _Look(headline, source, found).inspection()
         what = f"the lists of loader {chosen.name!r} are not in this process, so they were not inspected"
@@ -76,6 +76,11 @@ def inspect(
     return Inspection(str(headline), None, {}, _sorted(found))
 
 
+def _wanted(headline: Metric) -> Needs:
+    """The needs of the headline metric and of the findings."""
+    return headline.needs() | Needs(depth=None, optional=frozenset({"seen"}))
+
+
 class _Look:
     """One inspection: the lists, the headline metric, and the findings as they come."""
 
@@ -85,9 +90,8 @@ class _Look:
         self.context = source.context
         self.found = found
         self.history = "seen" in source.offers
-        wanted = headline.needs() | Needs(depth=None, optional=frozenset({"seen"}))
         headline.needs().check(str(headline), source.offers)
-        self.chunks: list[Slates] = list(source.slates(wanted))
+        self.chunks: list[Slates] = list(source.slates(_wanted(headline)))
         # A score matrix has no lists until it is ranked: equal and seen scores are not looked for in it.
         self.has_lists = all(hasattr(slates.shown, "offsets") for slates in self.chunks)
 

@@ -45,7 +45,7 @@ class JsonLinesLoader:
 
     def load(self, recommendations, relevance, /, **extras):
         offers = source_of({"user": [("item", 1.0)]}, {}, **extras).offers
-        return DeferredSource(offers, lambda: self._read(recommendations, relevance, extras))
+        return DeferredSource(offers, lambda needs: self._read(recommendations, relevance, extras))
 
     def _read(self, recommendations, relevance, extras):
         return source_of(recommendations.read("scores"), relevance.read("gains"), **extras)

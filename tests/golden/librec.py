@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from bridgeval.toolkits.librec import Fold, Study, custom
-from bridgeval.toolkits.librec.conventions import java_metric
+from bridgeval.toolkits.librec.conventions import name_java_metric
 from bridgeval.toolkits.librec.features import read_features
-from bridgeval.toolkits.librec.java import output_values
+from bridgeval.toolkits.librec.java import read_output
 from bridgeval.toolkits.librec.study_config import Config
 from tests.golden import librec_files
 from tests.golden.compare import Comparison, number
@@ -175,7 +175,7 @@ def _about_ratings(where: str, expected: dict[str, Any]) -> Iterator[Question]:
 
 def _about_java(where: str, config: Config, logged: dict[str, Any]) -> Iterator[Question]:
     for evaluator, theirs in logged.items():
-        yield Question(f"{where} java {evaluator}", java_metric(evaluator, config), number(theirs))
+        yield Question(f"{where} java {evaluator}", name_java_metric(evaluator, config), number(theirs))
 
 
 def _counts(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Comparison]:
@@ -189,7 +189,7 @@ def _counts(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Compar
         "users_with_results": len(result.users.names),
         "results_without_test": population.left_out.get("no relevance given", 0),
         "test_without_results": population.shown_nothing,
-        "users_not_in_score_order": as_written.users_with_rising_scores(),
+        "users_not_in_score_order": as_written.count_unsorted(),
         "duplicate_rows": result.repeated,
     }
     for name, value in ours.items():
@@ -228,7 +228,7 @@ def _output(
     where: str, study: Study, name: str, found: dict[str, Any], scripts: dict[int, dict[str, float]]
 ) -> Iterator[Comparison]:
     """What our reader finds in `output.xml`, and the values of scripts there."""
-    ours = output_values(study[name].folder / "output.xml") if found else {}
+    ours = read_output(study[name].folder / "output.xml") if found else {}
     for fold, values in found.items():
         for metric, theirs in values.items():
             if not metric.endswith(".py"):

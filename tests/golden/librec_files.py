@@ -11,8 +11,8 @@ from typing import Any
 from bridgeval.errors import BridgevalError
 from bridgeval.report import Report
 from bridgeval.toolkits.librec import Fold, Study, custom
-from bridgeval.toolkits.librec.bases import RowBasedMetric, as_numbers, made, rows_array
-from bridgeval.toolkits.librec.custom import script_class
+from bridgeval.toolkits.librec.bases import RowBasedMetric, build, to_array, to_numbers
+from bridgeval.toolkits.librec.custom import import_script
 from tests.golden.compare import Comparison, number
 from tests.golden.librec_questions import (
     BY_POSITION,
@@ -102,7 +102,7 @@ def contract(folder: Path, document: dict[str, Any]) -> Iterator[Comparison]:
     for path in sorted((folder / "metrics").glob("*.py")):
         rows = "_row_" in path.name
         fold = replace(study["exp00000" if rows else "exp00001"][1], ranking=not rows)
-        metric = script_class(path)
+        metric = import_script(path)
         wanted = document["recommended"][path.stem.partition("_")[2]]
         ours = custom(metric, {"k": "3"})
         questions = [Question(path.name, ours, number(wanted["value"]), tuple(wanted.get("per_user", {}).items()))]
@@ -120,8 +120,8 @@ def _as_there(where: str, fold: Fold, metric: Any, theirs: dict[str, Any]) -> It
     """The value, and what every single call gave, in the order of the calls."""
     as_there = custom(metric, {"k": "3"}, compat="librec-auto")
     yield from answers(fold, [Question(where, as_there, number(theirs["value"]))])
-    test, result = (as_numbers(rows_array(rows)) for rows in (fold.read_test(), fold.read_result()))
-    instance = made(metric, {"k": "3"}, test, result)
+    test, result = (to_numbers(to_array(rows)) for rows in (fold.read_test(), fold.read_result()))
+    instance = build(metric, {"k": "3"}, test, result)
     rows = isinstance(instance, RowBasedMetric)
     instance.evaluate("librec-auto" if rows else "both")
     calls = instance._scores if rows else instance._values

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bridgeval.report import Report
-from bridgeval.toolkits.librec import Fold, ListBasedMetric, RowBasedMetric, custom
+from bridgeval.toolkits.librec import Fold, RowBasedMetric, custom
 from tests.golden.compare import Comparison, number
 
 RERANKED = "LibRec pads re-ranked lists with items of its own choice before it evaluates them"
@@ -115,33 +114,9 @@ def about_theirs(
         assert metric is not None, f"no metric for {key}"
         value, *more = entry["value"] if isinstance(entry["value"], list) else [entry["value"]]
         users = tuple(map(tuple, entry.get("per_user", [])))
-        if key.startswith("alpha_ia"):
-            # Its users' values are counts so far, which only a metric that visits users in order can give.
-            yield Question(f"{where} {key}", _counting(key, "test" if names is PYPI else "both"), None, users)
-            users = ()
         yield Question(f"{where} {key}", metric, number(value), users)
         for most in more:
             yield Question(f"{where} {key} max", largest(metric), number(most))
-
-
-class _CountSoFar(ListBasedMetric):
-    """The values that alpha-IA.py appends: items of a list that were shown `alpha` times by now."""
-
-    def preprocessing(self) -> None:
-        self._shown: Counter[Any] = Counter()
-
-    def evaluate_user(self, test_user_data: Any, result_user_data: Any) -> int:
-        often = 0
-        for item in result_user_data[:, 1]:
-            self._shown[item] += 1
-            often += self._shown[item] >= self.get_params()["alpha"]
-        return often
-
-
-def _counting(key: str, users: Literal["test", "both"]) -> Any:
-    parts = KEY.fullmatch(key)
-    assert parts is not None
-    return custom(_CountSoFar, {"alpha": int(parts["alpha"])}, compat="librec-auto", users=users)
 
 
 def read_as_numbers(fold: Fold) -> bool:

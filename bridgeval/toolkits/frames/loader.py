@@ -40,7 +40,7 @@ class FramesLoader:
         if is_path(recommendations):
             header = read_schema(os.fspath(recommendations)).empty_table()
         offers = list_offers(header, **extras)
-        at_once = DeferredSource(offers, lambda: _held(recommendations, relevance, extras, offers))
+        at_once = DeferredSource(offers, lambda needs: _held(recommendations, relevance, extras, offers))
         streamed = _streamed(recommendations, relevance, extras, offers)
         return at_once if streamed is None else FileSource(at_once, streamed)
 

@@ -2,11 +2,11 @@
 
     from bridgeval.toolkits.librec import ListBasedMetric, RowBasedMetric
 
-Three dialects are in use, and all are understood by their signatures: constructors `(params, test_data, result_data)`,
-the same with `output_file`, and list metrics with `conf` in second place; `post_row_processing(values)`, or without an
-argument over `self._scores`. Rows are joined by (user, item), never by position, and users are visited once.
+Three dialects are in use, told apart by their signatures: constructors `(params, test_data, result_data)`, the same
+with `output_file`, and list metrics with `conf` as second argument; `post_row_processing(values)`, or without an
+argument over `self._scores`. Rows are joined by (user, item), never by position, and every user is visited once.
 
-Data are arrays `[n, 3]` of user, item and number. Ids are text; arrays are of Python objects for that reason.
+Data are arrays `[n, 3]` of user, item and number. Ids are text, so arrays are of dtype object.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 Compat = Literal["librec-auto"] | None
 Visited = Literal["test", "results", "both", "any"]
 
-# How many arguments a constructor takes -> which they are.
+# Number of arguments of a constructor -> their names.
 DIALECTS = {
     3: ("params", "test_data", "result_data"),
     4: ("params", "test_data", "result_data", "output_file"),
@@ -36,13 +36,13 @@ DIALECTS = {
 
 
 class CustomBase:
-    """What both kinds have: parameters, data and the name."""
+    """Base of both kinds of custom metrics: parameters, data and the name."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         names = DIALECTS.get(len(arguments) + len(named))
         if names is None or not set(named) <= set(names):
             raise BadParameterError(
-                f"{type(self).__name__} cannot be made of {len(arguments) + len(named)} arguments",
+                f"{type(self).__name__} cannot be built from {len(arguments) + len(named)} arguments",
                 ", ".join(named),
                 "call super().__init__(params, test_data, result_data)",
             )
@@ -60,8 +60,8 @@ class CustomBase:
 
     @staticmethod
     def read_data_from_file(path: str, delimiter: str = "\t") -> Array:
-        """The rows of a file as an array of objects: text ids and a float."""
-        return rows_array(read_split(path) if delimiter == "\t" else read_result(path, ranking=False))
+        """Reads the rows of a file into an array of objects: two text ids and a float."""
+        return to_array(read_split(path) if delimiter == "\t" else read_result(path, ranking=False))
 
 
 class RowBasedMetric(CustomBase):
@@ -78,32 +78,32 @@ class RowBasedMetric(CustomBase):
     """
 
     def pre_row_processing(self) -> Any:
-        """Before the first row."""
+        """Called before the first row."""
 
     def evaluate_row(self, test: Array, result: Array) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_row(test, result)")
 
     def post_row_processing(self, values: list[Any]) -> Any:
-        """The value of all rows; by default their mean."""
+        """Returns the value of all rows; by default their mean."""
         return sum(values) / len(values) if values else math.nan
 
     def evaluate(self, compat: Compat = None) -> Any:
-        """The value. compat="librec-auto" calls `evaluate_row(result, test)`, as that package does."""
-        test, result = checked(self._test_data, "test"), checked(self._result_data, "result")
+        """Returns the value. compat="librec-auto" calls `evaluate_row(result, test)`, as that package does."""
+        test, result = check_rows(self._test_data, "test"), check_rows(self._result_data, "result")
         self.pre_row_processing()
         swapped = compat == "librec-auto"
         self._scores: list[Any] = []
-        for known, predicted in paired(test, result):
+        for known, predicted in pair_rows(test, result):
             try:
                 self._scores.append(
                     self.evaluate_row(predicted, known) if swapped else self.evaluate_row(known, predicted)
                 )
             except Exception as error:
-                raise _failed(self, f"for user {known[0]!r} and item {known[1]!r}", error) from error
+                raise _failure(self, f"for user {known[0]!r} and item {known[1]!r}", error) from error
         try:
-            return self.post_row_processing(*[self._scores][: _taken(self.post_row_processing)])
+            return self.post_row_processing(*[self._scores][: _count_arguments(self.post_row_processing)])
         except Exception as error:
-            raise _failed(self, f"after {len(self._scores)} rows", error) from error
+            raise _failure(self, f"after {len(self._scores)} rows", error) from error
 
 
 class ListBasedMetric(CustomBase):
@@ -120,73 +120,74 @@ class ListBasedMetric(CustomBase):
     """
 
     def preprocessing(self) -> Any:
-        """Before the first user."""
+        """Called before the first user."""
 
     def evaluate_user(self, test_user_data: Array, result_user_data: Array) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_user(test_user_data, result_user_data)")
 
     def postprocessing(self) -> Any:
-        """The value of all users; by default the mean of `self._values`."""
+        """Returns the value of all users; by default the mean of `self._values`."""
         return sum(self._values) / len(self._values) if self._values else math.nan
 
     def evaluate(self, users: Visited = "test") -> Any:
-        """The value.
+        """Returns the value.
 
         Args:
-            users: who is visited: users with "test" rows, with "results", with "both", with "any" of them. The side
-                that a user lacks is an empty array.
+            users: visits users with "test" rows, with "results", with "both", or with "any" of them. The side that a
+                user lacks is an empty array.
         """
-        test, result = checked(self._test_data, "test"), checked(self._result_data, "result")
+        test, result = check_rows(self._test_data, "test"), check_rows(self._result_data, "result")
         self.preprocessing()
         self._values: list[Any] = []
         self._users: list[Any] = []
-        for user, known, shown in by_user(test, result, users):
+        for user, known, shown in visit_users(test, result, users):
             try:
                 self._values.append(self.evaluate_user(known, shown))
             except Exception as error:
-                raise _failed(self, f"for user {user!r}", error) from error
+                raise _failure(self, f"for user {user!r}", error) from error
             self._users.append(user)
         try:
             return self.postprocessing()
         except Exception as error:
-            raise _failed(self, f"after {len(self._users)} users", error) from error
+            raise _failure(self, f"after {len(self._users)} users", error) from error
 
 
-def made(metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None) -> Any:
-    """An instance of a custom metric, by the dialect of its constructor."""
+def build(metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None) -> Any:
+    """Builds a custom metric, by the dialect of its constructor."""
     given = {"params": params, "conf": conf, "test_data": test, "result_data": result, "output_file": None}
-    taken = _taken(metric.__init__) - 1 if metric.__init__ is not CustomBase.__init__ else 3
+    taken = _count_arguments(metric.__init__) - 1 if metric.__init__ is not CustomBase.__init__ else 3
     if taken not in DIALECTS:
         raise BadParameterError(
             f"the constructor of {metric.__name__} takes {taken} arguments",
-            hint="librec-auto's take (params, test_data, result_data), with output_file last and conf second if at all",
+            hint="take (params, test_data, result_data), with output_file as last and conf as second if needed",
         )
     return metric(*(given[name] for name in DIALECTS[taken]))
 
 
-def rows_array(triples: Triples) -> Array:
-    """`[n, 3]` of objects: user, item, number."""
+def to_array(triples: Triples) -> Array:
+    """Converts the rows of a file to `[n, 3]` objects: user, item, number."""
     users = triples.users.names.to_numpy(zero_copy_only=False)[triples.users.codes]
     items = triples.items.names.to_numpy(zero_copy_only=False)[triples.items.codes]
-    return joined_columns(users, items, triples.numbers)
+    return stack_columns(users, items, triples.numbers)
 
 
-def joined_columns(users: Array, items: Array, numbers: Array) -> Array:
-    """`[n, 3]` of objects."""
+def stack_columns(users: Array, items: Array, numbers: Array) -> Array:
+    """Stacks three columns into `[n, 3]` objects."""
     rows = np.empty((len(numbers), 3), dtype=object)
     rows[:, 0], rows[:, 1], rows[:, 2] = users, items, numbers
     return rows
 
 
-def as_numbers(rows: Array) -> Array:
-    """Rows as float64, as librec-auto reads files of numeric ids; as they are where an id is not a number."""
+def to_numbers(rows: Array) -> Array:
+    """Converts rows to float64, as librec-auto reads files of numeric ids; unchanged if an id is not a number."""
     try:
         return rows.astype(np.float64)
     except ValueError:
         return rows
 
 
-def checked(data: Any, what: str) -> Array:
+def check_rows(data: Any, what: str) -> Array:
+    """Returns the data as an array; raises InputError unless its rows are (user, item, number)."""
     array = np.asarray(data)
     if array.ndim != 2 or array.shape[1] < 3:
         raise InputError(
@@ -197,8 +198,8 @@ def checked(data: Any, what: str) -> Array:
     return array
 
 
-def paired(test: Array, result: Array) -> Iterator[tuple[Array, Array]]:
-    """Rows of both sides with the same user and item, in the order of the result; unmatched rows are left out."""
+def pair_rows(test: Array, result: Array) -> Iterator[tuple[Array, Array]]:
+    """Yields the rows of both sides with the same user and item, in the order of the result; drops unmatched rows."""
     users, _ = pd.factorize(np.concatenate([test[:, 0], result[:, 0]]))
     items, names = pd.factorize(np.concatenate([test[:, 1], result[:, 1]]))
     keys = users * (len(names) + 1) + items
@@ -209,8 +210,8 @@ def paired(test: Array, result: Array) -> Iterator[tuple[Array, Array]]:
     yield from zip(test[first[at[matched]]], result[matched], strict=True)
 
 
-def by_user(test: Array, result: Array, users: Visited) -> Iterator[tuple[Any, Array, Array]]:
-    """Each user once, in the order of the ids, with the rows of both sides in the order of the file."""
+def visit_users(test: Array, result: Array, users: Visited) -> Iterator[tuple[Any, Array, Array]]:
+    """Yields each user once, sorted by id, with the rows of both sides in the order of the file."""
     codes, names = pd.factorize(np.concatenate([test[:, 0], result[:, 0]]), sort=True)
     sides = []
     for rows, own in ((test, codes[: len(test)]), (result, codes[len(test) :])):
@@ -227,11 +228,11 @@ def by_user(test: Array, result: Array, users: Visited) -> Iterator[tuple[Any, A
         )
 
 
-def _taken(function: Any) -> int:
-    """How many positional arguments a function takes."""
+def _count_arguments(function: Any) -> int:
+    """Counts the positional arguments of a function."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(parameter.kind in kinds for parameter in inspect.signature(function).parameters.values())
 
 
-def _failed(metric: CustomBase, where: str, error: Exception) -> MetricFailedError:
+def _failure(metric: CustomBase, where: str, error: Exception) -> MetricFailedError:
     return MetricFailedError(f"{type(metric).__name__} failed {where}", f"{type(error).__name__}: {error}")

@@ -1,26 +1,27 @@
 """The convention `librec`: the names of librec-auto's Python metrics and of LibRec's Java metrics.
 
-Java metrics go by the name that the log gives them (`librec:NormalizedDCGEvaluator@10`) and by the short name of the
-configuration (`librec:ndcg@10`). Three measures are called NDCG there; each has a name of its own: `ndcg_binary` (the
-Python script, git version), `ndcg_rating` (Java) and `ndcg_testorder` (the Python script, PyPI 0.2.13). `psp` is the
-Python one, over all users with a list; the Java one, over users with test rows, is PStatisticalParityEvaluator.
+Java metrics have the name of the log (`librec:NormalizedDCGEvaluator@10`) and the short name of the configuration
+(`librec:ndcg@10`). Three of their measures are called NDCG; here each has a name of its own: `ndcg_binary` (the Python
+script, git version), `ndcg_rating` (Java) and `ndcg_testorder` (the Python script, PyPI 0.2.13). `psp` is the Python
+one, over all users with a list; the Java one, over users with test rows, is PStatisticalParityEvaluator.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 from bridgeval.errors import UnknownMetricError
 from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, Gini, HitRate, Precision, Recall, nDCG
-from bridgeval.plugin import Convention, Entry, Metric, entry, literal
-from bridgeval.toolkits.librec.exposure import AlphaCoverage, ListInformation, RatedCoverage, ShowingEntropy
-from bridgeval.toolkits.librec.list_accuracy import (
+from bridgeval.plugin import Convention, Entry, entry
+from bridgeval.toolkits.librec.exposure import (
+    AlphaCoverage,
+    AlphaIA,
     ExposureLoss,
-    IdealDCG,
-    OneItemReciprocalRank,
-    SetOrderAUC,
-    TestOrderNDCG,
+    ListInformation,
+    RatedCoverage,
+    ShowingEntropy,
 )
+from bridgeval.toolkits.librec.list_accuracy import IdealDCG, OneItemReciprocalRank, SetOrderAUC, TestOrderNDCG
 from bridgeval.toolkits.librec.parity import (
     Miscalibration,
     PercentRule,
@@ -28,18 +29,17 @@ from bridgeval.toolkits.librec.parity import (
     ProportionalFairness,
     StatisticalParity,
 )
+from bridgeval.toolkits.librec.prediction import MissRate, PredictionUnfairness, ScoreExposure, ScoreParity, SignedError
 from bridgeval.toolkits.librec.rerank import RBO, AverageOverlap, KendallTau, ProtectedRank
-from bridgeval.toolkits.librec.shipped import AlphaIA, ScoreExposure
-from bridgeval.toolkits.librec.study_config import Config, Feature, Script
-from bridgeval.toolkits.librec.unfairness import MissRate, PredictionUnfairness, ScoreParity, SignedError
+from bridgeval.toolkits.librec.study_config import Config, Script
 
 # Lists are ranked by the order of the file, and every test row is relevant, whatever its rating.
 USERS = {"order": "given", "above": None, "truth_duplicates": "first"}
 EVERYONE = {**USERS, "users": "known"}
-# librec-auto's scripts count every row, also of a pair that came before.
+# librec-auto's scripts count every row, also a repeated one.
 ROWS = {**USERS, "duplicates": "all", "truth_duplicates": "all"}
 
-# Short name in the configuration -> name in the log, and what it is.
+# Short name in the configuration -> name in the log, and the metric.
 JAVA: dict[str, tuple[str, Entry]] = {
     "precision": ("PrecisionEvaluator", entry(Precision, **USERS)),
     "recall": ("RecallEvaluator", entry(Recall, **USERS)),
@@ -87,8 +87,8 @@ PYTHON: dict[str, Entry] = {
     "signed_error": entry(SignedError, **USERS),
     "psp": entry(StatisticalParity, **USERS),
     "psp_head": entry(StatisticalParity, any_row=True, **ROWS),
-    "alpha_ia": entry(AlphaIA, order="given"),
-    "alpha_ia_pypi": entry(AlphaIA, order="given", users="relevant"),
+    "alpha_ia": entry(AlphaIA),
+    "alpha_ia_pypi": entry(AlphaIA, users="relevant"),
     "alpha_coverage": entry(AlphaCoverage, **USERS),
     "kendall_tau": entry(KendallTau, **USERS),
     "average_overlap": entry(AverageOverlap, **USERS),
@@ -105,34 +105,16 @@ LIBREC = Convention(
     "librec-auto's Python metrics and LibRec's Java metrics, over lists in the order of the file",
 )
 
-METRICS = (
-    AlphaCoverage,
-    AlphaIA,
-    AverageOverlap,
-    ExposureLoss,
-    IdealDCG,
-    KendallTau,
-    ListInformation,
-    Miscalibration,
-    MissRate,
-    OneItemReciprocalRank,
-    PercentRule,
-    PrecisionParity,
-    PredictionUnfairness,
-    ProportionalFairness,
-    ProtectedRank,
-    RBO,
-    RatedCoverage,
-    ScoreExposure,
-    ScoreParity,
-    SetOrderAUC,
-    ShowingEntropy,
-    SignedError,
-    StatisticalParity,
-    TestOrderNDCG,
+# Metrics of this folder, which are registered under their own names too.
+METRICS: tuple[Any, ...] = tuple(
+    dict.fromkeys(
+        line.metric
+        for line in (*dict(JAVA.values()).values(), *PYTHON.values())
+        if line.metric.__module__.startswith("bridgeval.toolkits.librec.")
+    )
 )
 
-# Script that librec-auto ships, without its ending -> the metric it is, or sets out to be.
+# Script that librec-auto ships, without its ending -> the metric it is, or is meant to be.
 SCRIPTS = {
     "rmse_metric": "rmse",
     "rmse": "rmse",
@@ -145,28 +127,48 @@ SCRIPTS = {
     "lowest_item_promoted": "lowest_protected_rank",
     "expected_exposure_metric": "expected_exposure",
 }
-# Names of before 2021.
+# Names from before 2021.
 OLD_NAMES = {"sp": "psp"}
 
 
-def java_metric(name: str, config: Config) -> str:
-    """The metric that a configuration's `class` asks for.
+def name_java_metric(name: str, config: Config) -> str:
+    """Names the metric that a configuration's `class` asks for.
 
-    >>> java_metric("ndcg", Config(list_size=5)), java_metric("net.librec.eval.ranking.RecallEvaluator", Config())
+    >>> name_java_metric("ndcg", Config(list_size=5)), name_java_metric("net.librec.eval.RecallEvaluator", Config())
     ('librec:NormalizedDCGEvaluator@5', 'librec:RecallEvaluator@10')
     """
     short = OLD_NAMES.get(name.lower(), name.lower())
     logged = JAVA[short][0] if short in JAVA else name.rpartition(".")[2]
-    made = dict(JAVA.values()).get(logged)
-    if made is None:
-        raise UnknownMetricError(f"the Java metric {name!r} is not known", hint=f"known are {', '.join(JAVA)}")
-    return _written(logged, made, config.list_size, config.protected)
+    line = dict(JAVA.values()).get(logged)
+    if line is None:
+        raise UnknownMetricError(f"there is no Java metric {name!r}", hint=f"choose one of {', '.join(JAVA)}")
+    protected = config.protected.id if config.protected is not None else None
+    return _write(logged, line, k=config.list_size, protected=protected)
 
 
-def logged_name(metric: str) -> str | None:
-    """The name under which LibRec logs a metric; None for one it does not have.
+def name_script_metric(script: Script) -> str | None:
+    """Names the metric that a shipped script stands for; None for a script without one.
 
-    >>> logged_name('librec:PStatisticalParityEvaluator(protected="new")@10'), logged_name("librec:rr@10")
+    >>> name_script_metric(Script("psp.py", None, {"list_size": "10", "protected_feature": "new"}))
+    'librec:psp(protected="new")@10'
+    """
+    name = SCRIPTS.get(script.name.removesuffix(".py"))
+    if name is None:
+        return None
+    given, alpha = script.parameters, script.parameters.get("alpha", "")
+    return _write(
+        name,
+        PYTHON[name] if name in PYTHON else JAVA[name][1],
+        k=int(given.get("list_size", "10")),
+        alpha=int(alpha) if alpha.isdecimal() else None,
+        protected=given.get("protected_feature") or given.get("protected-feature"),
+    )
+
+
+def find_logged_name(metric: str) -> str | None:
+    """Returns the name under which LibRec logs a metric; None for a metric it does not have.
+
+    >>> find_logged_name('librec:PStatisticalParityEvaluator(protected="new")@10'), find_logged_name("librec:rr@10")
     ('PStatisticalParityEvaluator', 'ReciprocalRankEvaluator')
     """
     toolkit, _, name = metric.partition("@")[0].partition("(")[0].rpartition(":")
@@ -177,43 +179,9 @@ def logged_name(metric: str) -> str | None:
     return JAVA[name][0] if name in JAVA else name
 
 
-def protecting(metric: Metric, feature: Feature | None) -> Metric:
-    """The metric with a study's protected feature, where it has none of its own and is about the same side.
-
-    >>> import bridgeval
-    >>> print(protecting(bridgeval.parse("librec:psp@5")[0], Feature("new")))
-    librec:psp(protected="new")@5
-    """
-    if feature is None or getattr(metric, "protected", feature) is not None:
-        return metric
-    if feature.side != ("user" if "user groups" in metric.needs().context else "item"):
-        return metric
-    head, given = (metric.label or "").removesuffix(")"), f"protected={literal(feature.id)}"
-    label = f"{head}, {given})" if "(" in head else f"{head}({given})"
-    return replace(metric, protected=feature.id, label=label if metric.label else None)  # type: ignore[call-arg]
-
-
-def script_metric(script: Script) -> str | None:
-    """The metric that a shipped script stands for; None for one that has none.
-
-    >>> script_metric(Script("psp.py", None, {"list_size": "10", "protected_feature": "new"}))
-    'librec:psp(protected="new")@10'
-    """
-    name = SCRIPTS.get(script.name.removesuffix(".py"))
-    if name is None:
-        return None
-    made = PYTHON[name] if name in PYTHON else JAVA[name][1]
-    protected = script.parameters.get("protected_feature") or script.parameters.get("protected-feature")
-    cutoff = script.parameters.get("list_size", "10")
-    alpha = script.parameters.get("alpha")
-    given = {"alpha": int(alpha)} if alpha is not None and alpha.isdecimal() else {}
-    return _written(name, made, int(cutoff), Feature(protected) if protected else None, given)
-
-
-def _written(name: str, made: Entry, k: int, protected: Feature | None, given: dict[str, int] | None = None) -> str:
-    taken = made.metric.default_parameters()  # type: ignore[attr-defined]
-    parameters = [f"{key}={value}" for key, value in (given or {}).items() if key in taken]
-    if "protected" in taken and protected is not None:
-        parameters.append(f'protected="{protected.id}"')
-    call = f"({', '.join(parameters)})" if parameters else ""
-    return f"librec:{name}{call}" + (f"@{k}" if "k" in taken else "")
+def _write(name: str, line: Entry, k: int, **parameters: Any) -> str:
+    """Writes a metric's name with those of the parameters that it has."""
+    known = line.metric.default_parameters()  # type: ignore[attr-defined]
+    given = {key: value for key, value in parameters.items() if key in known and value is not None}
+    arguments = [f'{key}="{value}"' if isinstance(value, str) else f"{key}={value}" for key, value in given.items()]
+    return f"librec:{name}" + (f"({', '.join(arguments)})" if arguments else "") + (f"@{k}" if "k" in known else "")

@@ -1,4 +1,4 @@
-"""Custom metric classes inside an evaluation, and scripts that come with a study."""
+"""Custom metric classes as metrics of an evaluation, and the scripts that come with a study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from bridgeval.toolkits.librec.bases import (
     ListBasedMetric,
     RowBasedMetric,
     Visited,
-    as_numbers,
-    joined_columns,
-    made,
+    build,
+    stack_columns,
+    to_numbers,
 )
 
 PACKAGE = "librec_auto.core.eval"
@@ -33,7 +33,7 @@ PACKAGE = "librec_auto.core.eval"
 
 @dataclass(frozen=True)
 class CollectedRows:
-    """Test and result rows, in pieces. Grows with the data: custom metrics may look at everything."""
+    """Test and result rows, in pieces. Grows with the data: custom metrics may read everything."""
 
     pieces: tuple[tuple[Array, Array], ...] = ()
 
@@ -41,16 +41,71 @@ class CollectedRows:
         return CollectedRows(self.pieces + other.pieces)
 
 
+class Measured(NamedTuple):
+    """The value of a metric that reads all rows; for lists also the users visited and the value of each."""
+
+    value: Any
+    users: list[Any] | None = None
+    values: list[Any] | None = None
+    rows: int = 0
+
+
 @dataclass(frozen=True)
-class CustomMetric(Metric):
-    """A librec-auto metric class as a metric of `bridgeval.evaluate`. Made by `custom`.
+class RowCollector(Metric):
+    """A metric that reads all test and result rows at once, as librec-auto's scripts do.
+
+    Subclasses define `measure(test, result)`; rows are as the base classes of custom metrics have them.
+
+    Attributes:
+        collect: returns the values of users instead of the value of all.
+    """
+
+    collect: bool = field(default=False, repr=False, kw_only=True)
+
+    def measure(self, test: Array, result: Array) -> Measured:
+        raise NotImplementedError(f"{type(self).__name__} must define measure(test, result)")
+
+    def start(self) -> CollectedRows:
+        return CollectedRows()
+
+    def update(self, blocks: Blocks) -> CollectedRows:
+        batch = blocks.batch
+        test, result = (
+            _read_rows(batch.slates, lists, column, batch.start, batch.stop)
+            for lists, column in ((batch.slates.relevant, "gain"), (batch.slates.shown, "score"))
+        )
+        return CollectedRows(((test, result),))
+
+    def compute(self, state: CollectedRows) -> Result:
+        pieces = state.pieces or ((np.empty((0, 3), dtype=object),) * 2,)
+        value, users, values, rows = self.measure(*map(np.concatenate, zip(*pieces, strict=True)))
+        if users is None:
+            return Result(self._to_number(value), notes={"rows": rows})
+        if not self.collect:
+            return Result(self._to_number(value), users=len(users))
+        names = [f"{user:.17g}" if isinstance(user, float) else user for user in users]
+        table = UserTable(Ids.of(names) if names else None, np.array(values, dtype=np.float64))
+        return Result(None, per_user=table, users=len(users))
+
+    def per_user(self) -> Self | None:
+        return replace(self, collect=True)
+
+    def _to_number(self, value: Any) -> float:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise MetricFailedError(f"{self} must return a number", f"{value!r}", "return one value") from None
+
+
+@dataclass(frozen=True)
+class CustomMetric(RowCollector):
+    """A librec-auto metric class as a metric of `bridgeval.evaluate`. Built by `custom`.
 
     Attributes:
         metric: the class.
         params: name and value of each parameter.
-        compat: "librec-auto" calls `evaluate_row(result, test)` and gives numeric ids as floats.
+        compat: "librec-auto" calls `evaluate_row(result, test)` and passes numeric ids as floats.
         visit: which users a list metric visits; None is "test", and under compat "both".
-        collect: whether to give the values of users and not the one of all.
     """
 
     name = "CustomMetric"
@@ -59,46 +114,22 @@ class CustomMetric(Metric):
     params: tuple[tuple[str, Any], ...] = ()
     compat: Compat = None
     visit: Visited | None = None
-    collect: bool = field(default=False, repr=False)
 
     def needs(self) -> Needs:
         return Needs(pairs=frozenset({"score"} if issubclass(self.metric, RowBasedMetric) else ()))
 
-    def start(self) -> CollectedRows:
-        return CollectedRows()
-
-    def update(self, blocks: Blocks) -> CollectedRows:
-        batch = blocks.batch
-        test, result = (
-            _rows(batch.slates, lists, column, batch.start, batch.stop)
-            for lists, column in ((batch.slates.relevant, "gain"), (batch.slates.shown, "score"))
-        )
-        return CollectedRows(((test, result),))
-
-    def compute(self, state: CollectedRows) -> Result:
-        test, result = (
-            np.concatenate([piece[side] for piece in state.pieces] or [np.empty((0, 3), dtype=object)])
-            for side in (0, 1)
-        )
+    def measure(self, test: Array, result: Array) -> Measured:
         if self.compat == "librec-auto":
-            test, result = as_numbers(test), as_numbers(result)
-        metric = made(self.metric, dict(self.params), test, result)
+            test, result = to_numbers(test), to_numbers(result)
+        metric = build(self.metric, dict(self.params), test, result)
         if isinstance(metric, RowBasedMetric):
             value = metric.evaluate(self.compat)
-            return Result(self._number(value), notes={"rows": len(metric._scores)})
+            return Measured(value, rows=len(metric._scores))
         value = metric.evaluate(self.visit or ("both" if self.compat == "librec-auto" else "test"))
-        if self.collect:
-            return Result(None, per_user=_user_table(metric), users=len(metric._users))
-        return Result(self._number(value), users=len(metric._users))
+        return Measured(value, metric._users, metric._values)
 
-    def per_user(self) -> CustomMetric | None:
-        return replace(self, collect=True) if issubclass(self.metric, ListBasedMetric) else None
-
-    def _number(self, value: Any) -> float:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise MetricFailedError(f"{self} must give a number", f"{value!r}", "return one value") from None
+    def per_user(self) -> Self | None:
+        return super().per_user() if issubclass(self.metric, ListBasedMetric) else None
 
 
 def custom(
@@ -109,12 +140,12 @@ def custom(
     users: Visited | None = None,
     label: str | None = None,
 ) -> CustomMetric:
-    """A custom metric class, ready for `evaluate`.
+    """Makes a metric for `evaluate` from a custom metric class.
 
     Args:
         metric: a subclass of RowBasedMetric or ListBasedMetric, in any of the three dialects.
-        params: what `get_params()` gives; librec-auto passes text.
-        compat: "librec-auto" hands over rows as that package does, see CustomMetric.
+        params: returned by `get_params()`; librec-auto passes text.
+        compat: "librec-auto" passes rows as that package does, see CustomMetric.
         users: which users a list metric visits: those with "test" rows, with "results", "both" or "any". By default
             "test"; under compat "both", because librec-auto fails on the others (PyPI 0.2.13 visits "test").
         label: its name in reports; the class and its parameters by default.
@@ -133,25 +164,25 @@ def custom(
             "see docs/librec.md",
         )
     given = tuple((params or {}).items())
-    written = f"({', '.join(f'{name}={value}' for name, value in given)})" if given else ""
-    return CustomMetric(metric, given, compat, users, label=label or f"{metric.__name__}{written}")
+    arguments = f"({', '.join(f'{name}={value}' for name, value in given)})" if given else ""
+    return CustomMetric(metric, given, compat, users, label=label or f"{metric.__name__}{arguments}")
 
 
-def script_class(path: Path) -> type[CustomBase]:
-    """The metric class that a script defines. This runs the script's top level: only for scripts one trusts."""
+def import_script(path: Path) -> type[CustomBase]:
+    """Imports the metric class that a script defines. This runs the script: only for scripts that you trust."""
     name = f"bridgeval_study_script_{path.stem.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise PluginFailedError(f"{path} cannot be imported", hint="a metric script is a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
-        with librec_auto_replaced(path.parent):
+        with replace_librec_auto(path.parent):
             spec.loader.exec_module(module)
     except Exception as error:
         raise PluginFailedError(
             f"the metric script {path} could not be imported",
             f"{type(error).__name__}: {error}",
-            f"of librec-auto only {PACKAGE} is there, with RowBasedMetric and ListBasedMetric",
+            f"of librec-auto only {PACKAGE} is available, with RowBasedMetric and ListBasedMetric",
         ) from error
     found = [
         one
@@ -168,8 +199,11 @@ def script_class(path: Path) -> type[CustomBase]:
 
 
 @contextmanager
-def librec_auto_replaced(folder: Path) -> Iterator[None]:
-    """`librec_auto.core.eval` holds our classes, and a script's folder is searched, for as long as this lasts."""
+def replace_librec_auto(folder: Path) -> Iterator[None]:
+    """Inside it, `librec_auto.core.eval` holds our base classes and modules of the script's folder can be imported.
+
+    Afterwards `sys.modules` and `sys.path` are as before, so a real librec-auto stays usable.
+    """
     parts = PACKAGE.split(".")
     names = [".".join(parts[: n + 1]) for n in range(len(parts))]
     before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == parts[0]}
@@ -190,18 +224,11 @@ def librec_auto_replaced(folder: Path) -> Iterator[None]:
         sys.modules.update(before)
 
 
-def _rows(slates: Slates, lists: Lists, column: str, start: int, stop: int) -> Array:
+def _read_rows(slates: Slates, lists: Lists, column: str, start: int, stop: int) -> Array:
     """`[n, 3]` of objects: the rows of users `start` to `stop`, in the order they came."""
     offsets = lists.offsets[start : stop + 1]
     rows = slice(int(offsets[0]), int(offsets[-1]))
     users = np.repeat(slates.users.slice(start, stop).to_numpy().astype(object), np.diff(offsets))
     items = slates.items.take(lists.items[rows]).to_numpy().astype(object)
     numbers = lists.columns[column][rows] if column in lists.columns else np.full(len(items), math.nan)
-    return joined_columns(users, items, numbers)
-
-
-def _user_table(metric: ListBasedMetric) -> UserTable:
-    users = metric._users
-    if users and isinstance(users[0], float):
-        users = [f"{user:g}" for user in users]
-    return UserTable(Ids.of(users) if users else None, np.array(metric._values, dtype=np.float64))
+    return stack_columns(users, items, numbers)

@@ -1,22 +1,63 @@
-"""Spread: which items are shown, and how often, over all lists together."""
+"""Metrics of exposure: which items are shown, how often, and at which places."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.plugin import Blocks, Floats, Needs, Result, Sums, Tally, TotalMetric, Users, item_counts, population
-from bridgeval.toolkits.librec.protected import item_state, summed_by_item
+from bridgeval.errors import BadParameterError
+from bridgeval.plugin import (
+    Blocks,
+    Floats,
+    Hits,
+    ItemSums,
+    Needs,
+    Ranked,
+    RelevantCount,
+    Result,
+    Sums,
+    Tally,
+    TotalMetric,
+    UserMetric,
+    Users,
+    item_counts,
+    population,
+)
+from bridgeval.toolkits.librec.bases import Array, to_numbers, visit_users
+from bridgeval.toolkits.librec.custom import Measured, RowCollector
+
+
+def sum_by_item(blocks: Blocks, items: Tensor, valid: Tensor, numbers: Tensor | None = None) -> Floats:
+    """`[V]` float64: the sum of the numbers of the valid cells (1 each by default) by item of the vocabulary."""
+    size = len(blocks.batch.slates.items)
+    weights = None if numbers is None else numbers[valid].double().cpu().numpy()
+    return np.bincount(items[valid].cpu().numpy(), weights, minlength=size).astype(np.float64)
+
+
+def stack_by_item(blocks: Blocks, *columns: Floats) -> ItemSums:
+    """Several sums by item as one state, `[V, number of columns]`."""
+    return ItemSums(blocks.batch.slates.items, np.column_stack(columns))
+
+
+def count_ratings(blocks: Blocks, users: Tensor) -> Floats:
+    """`[V]`: how many of the users `[B]` have each item in the history or the truth."""
+    history, relevant = (
+        sum_by_item(blocks, rows.items, rows.valid & users[:, None])
+        for rows in (blocks.batch.history, blocks.batch.relevant)
+    )
+    return history + relevant
 
 
 @dataclass(frozen=True)
 class ListInformation(TotalMetric):
-    """The self-information of a list: `sum_j -log2(s_j)`, s_j the share of users who have the item at place j in the
-    history or the truth. A sum over the list, not a mean; then the mean over users.
+    """Self-information of a list: `sum_j -log2(s_j)`, where s_j is the share of users who have the item at place j in
+    the history or the truth. A sum over the list, not a mean; then the mean over users.
 
     Items that nobody has add nothing. LibRec: NoveltyEvaluator.
 
@@ -36,9 +77,9 @@ class ListInformation(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         counted = self.counted(blocks)
-        rated = rated_items(blocks, torch.ones_like(counted))
+        rated = count_ratings(blocks, torch.ones_like(counted))
         shown = item_counts(blocks, self).values
-        return Tally(Sums({"users": int(counted.sum())}), item_state(blocks, shown, rated))
+        return Tally(Sums({"users": int(counted.sum())}), stack_by_item(blocks, shown, rated))
 
     def compute(self, state: Tally) -> Result:
         users = state.sums["users"]
@@ -50,9 +91,9 @@ class ListInformation(TotalMetric):
 
 @dataclass(frozen=True)
 class ShowingEntropy(TotalMetric):
-    """`sum_i -p_i log2 p_i`, p_i the share of users whose first k places hold item i.
+    """`sum_i -p_i log2 p_i`, where p_i is the share of users whose first k places hold item i.
 
-    These shares add up to the length of the lists and not to 1: `ShannonEntropy` is an entropy in the strict sense.
+    These shares sum to the length of the lists and not to 1: `ShannonEntropy` is the entropy in the strict sense.
     LibRec: EntropyEvaluator, over all known users.
 
     >>> import bridgeval
@@ -74,7 +115,7 @@ class ShowingEntropy(TotalMetric):
 
 @dataclass(frozen=True)
 class RatedCoverage(TotalMetric):
-    """Different items shown in the first k places, over the different items these users have in history and truth.
+    """Distinct items in the first k places, divided by the distinct items these users have in history and truth.
 
     LibRec: ItemCoverageEvaluator, over users with test rows.
 
@@ -92,9 +133,9 @@ class RatedCoverage(TotalMetric):
         return super().needs() | Needs(lists=frozenset({"history lists"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        rated = rated_items(blocks, self.counted(blocks))
+        rated = count_ratings(blocks, self.counted(blocks))
         shown = item_counts(blocks, self).values
-        return Tally(Sums({"users": population(blocks, self)}), item_state(blocks, shown, rated))
+        return Tally(Sums({"users": population(blocks, self)}), stack_by_item(blocks, shown, rated))
 
     def compute(self, state: Tally) -> Result:
         if not state.sums["users"]:
@@ -105,14 +146,15 @@ class RatedCoverage(TotalMetric):
 
 @dataclass(frozen=True)
 class AlphaCoverage(TotalMetric):
-    """The share of the catalogue that is shown at least `alpha` times, in the first k places of all lists.
+    """The share of the catalogue that is shown at least `alpha` times in the first k places of all lists.
 
-    What librec-auto's alpha-IA sets out to measure.
+    This is what librec-auto's alpha-IA sets out to measure.
 
     >>> import bridgeval
     >>> lists = {1: ["a"], 2: ["a"], 3: ["b"]}
-    >>> dict(bridgeval.evaluate(lists, lists, "AlphaCoverage(alpha=2)@1", catalogue=["a", "b"]))
-    {'AlphaCoverage(alpha=2)@1': 0.5}
+    >>> name = "AlphaCoverage(alpha=2)@1"
+    >>> bridgeval.evaluate(lists, lists, name, catalogue=["a", "b"])[name]
+    0.5
     """
 
     name = "AlphaCoverage"
@@ -133,8 +175,88 @@ class AlphaCoverage(TotalMetric):
         return Result(often / items if items else math.nan, users=state.sums["users"])
 
 
-def rated_items(blocks: Blocks, users: Tensor) -> Floats:
-    """`[V]`: how many of some users `[B]` have each item in the history or the truth."""
-    both = (blocks.batch.history, blocks.batch.relevant)
-    counts = [summed_by_item(blocks, rows.items, rows.valid & users[:, None]) for rows in both]
-    return counts[0] + counts[1]
+@dataclass(frozen=True)
+class AlphaIA(RowCollector):
+    """librec-auto's `alpha-IA.py`: distinct items of the last user's list that were shown at least `alpha` times,
+    divided by the number of users.
+
+    Every row counts as shown, but a repeated item of the last list is counted once. The last user is the one with the
+    highest id: as a number if all ids are numbers, else as text. Only useful to reproduce that package's numbers;
+    `AlphaCoverage` is what it sets out to measure. The value of a user is the same count at the time of the visit.
+
+    Attributes:
+        alpha: how often.
+        users: visits those who were "shown" a list (git version), or those with "relevant" rows (PyPI 0.2.13).
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a"]}, {1: ["a"]}, "AlphaIA(alpha=2)")["AlphaIA(alpha=2)"]
+    0.5
+    """
+
+    name = "AlphaIA"
+    family = "diversity"
+
+    alpha: int = field(default=1, kw_only=True)
+    users: Literal["shown", "relevant"] = field(default="shown", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alpha < 1:
+            raise BadParameterError("alpha must be an integer of at least 1", f"{self.alpha}", "e.g. alpha=3")
+
+    def measure(self, test: Array, result: Array) -> Measured:
+        test, result = to_numbers(test), to_numbers(result)
+        shown: Counter[object] = Counter()
+        users, values = [], []
+        for user, _, listed in visit_users(test, result, "results" if self.users == "shown" else "test"):
+            shown.update(listed[:, 1])
+            users.append(user)
+            values.append(sum(shown[item] >= self.alpha for item in set(listed[:, 1])))
+        return Measured(values[-1] / len(values) if values else math.nan, users, values)
+
+
+@dataclass(frozen=True)
+class ExposureLoss(UserMetric):
+    """Expected exposure loss of Diaz et al., "Evaluating stochastic rankings with expected exposure" (2020), for one
+    ranking per user: `sum_i (e_i - t_i)^2` over all n items of the catalogue.
+
+    The item at place j has the exposure `e = g^(j - 1)`, one that is not shown has 0. The target shares the exposure
+    of the first P places among the P relevant items, and that of the other places among the other items:
+    `t = (1 - g^P) / (P (1 - g))` for a relevant item, `(g^P - g^n) / ((n - P) (1 - g))` for another.
+
+    Attributes:
+        patience: g, the probability that a reader continues to the next place.
+
+    >>> import bridgeval
+    >>> options = {"catalogue": ["a", "b"], "metrics": "ExposureLoss"}
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, **options)["ExposureLoss"]
+    0.0
+    """
+
+    name = "ExposureLoss"
+    family = "fairness"
+    higher_is_better = False
+
+    patience: float = field(default=0.5, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.patience < 1:
+            raise BadParameterError("patience must lie between 0 and 1", f"{self.patience}", "0.5 is usual")
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"catalogue"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        shown, hits = blocks[Ranked(self.ranking)], blocks[Hits(self.ranking, self.relevance)]
+        size = len(blocks.lookup.catalogue)
+        relevant = blocks[RelevantCount(self.relevance)].double()
+        others = (size - relevant).clamp(min=0)
+        g = self.patience
+        wanted = (1 - g**relevant) / (relevant.clamp(min=1) * (1 - g))
+        unwanted = (g**relevant - g**size).clamp(min=0) / (others.clamp(min=1) * (1 - g))
+        exposure = (g ** (blocks.ranks[: shown.items.shape[1]] - 1)) * shown.valid
+        target = torch.where(hits, wanted[:, None], unwanted[:, None])
+        # Items that are not shown differ from the others only by e = 0: their squares are summed for all items first.
+        squares = (exposure * (exposure - 2 * target)).sum(1)
+        return squares + relevant * wanted.square() + others * unwanted.square()

@@ -1,4 +1,4 @@
-"""Feature files: `id,feature,value`, one row for each feature of an item or a user; what has no row has the value 0."""
+"""Feature files: `id,feature,value`, one row per feature of an item or a user; a missing row means the value 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from bridgeval.errors import BadValueError, InputError
 from bridgeval.plugin import Ids, Table, encode_ids
 
-BETWEEN = re.compile(r"[ \t,]+")
+SEPARATOR = re.compile(r"[ \t,]+")
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Features:
 
     @property
     def groups(self) -> Table:
-        """By id, the last feature with the value 1: its column from 1, 0 for none."""
+        """By id, the last feature with the value 1: its column counted from 1, 0 for none."""
         columns = np.arange(1, len(self.values.labels) + 1)
         last = ((self.values.values == 1) * columns).max(axis=1, initial=0)
         return Table(self.values.ids, last, self.values.labels)
 
-    def of_known(self, known: Ids) -> Features:
-        """Without ids that are not known, and without features that only those have; as LibRec reads the file."""
+    def select(self, known: Ids) -> Features:
+        """Drops unknown ids, and features that only those have, as LibRec reads the file."""
         kept = np.flatnonzero(self.values.ids.positions_in(known) >= 0)
         used = np.flatnonzero(self.rows.values[kept].any(axis=0))
         labels = tuple(self.values.labels[column] for column in used)
@@ -46,13 +46,13 @@ class Features:
 
 
 def read_features(path: str | os.PathLike[str]) -> Features:
-    """Reads a feature file. A value that is left out is 1; blanks, tabs and commas may separate."""
+    """Reads a feature file. A missing value is 1; columns are separated by blanks, tabs or commas."""
     name = os.fspath(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name} cannot be read", str(error), "check the path and that it is UTF-8") from error
-    rows = [_row(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    rows = [_parse_row(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not rows:
         raise InputError(f"{name} is empty", "no rows", "leave the file out of the configuration")
     ids, labels, numbers = zip(*rows, strict=True)
@@ -66,8 +66,8 @@ def read_features(path: str | os.PathLike[str]) -> Features:
     return Features(Table(vocabulary, values, tuple(column_of)), Table(vocabulary, present, tuple(column_of)))
 
 
-def _row(path: str, number: int, line: str) -> tuple[str, str, float]:
-    fields = BETWEEN.split(line.strip())
+def _parse_row(path: str, number: int, line: str) -> tuple[str, str, float]:
+    fields = SEPARATOR.split(line.strip())
     if len(fields) < 2:
         raise BadValueError(
             f"{path}, line {number}: an id and a feature are needed", repr(line), "write id,feature,value"

@@ -1,10 +1,10 @@
-"""Fold: one result file with the files beside it, and how a plan runs over them. Only what a plan needs is read."""
+"""Fold: one result file with the files beside it, as a source that reads only what an evaluation needs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,22 +14,7 @@ import pyarrow.compute as pc
 
 import bridgeval
 from bridgeval.errors import MisalignedError
-from bridgeval.plugin import (
-    Context,
-    Execution,
-    Ids,
-    Inputs,
-    Needs,
-    Plan,
-    Rows,
-    Slates,
-    States,
-    Table,
-    encode_ids,
-    fold,
-    list_offers,
-)
-from bridgeval.toolkits.librec.conventions import protecting
+from bridgeval.plugin import Context, DeferredSource, Ids, Inputs, LocalSource, Needs, Rows, Table, encode_ids, list_offers
 from bridgeval.toolkits.librec.features import Features, read_features
 from bridgeval.toolkits.librec.study_config import Feature
 from bridgeval.toolkits.librec.study_files import Repeats, Triples, read_ratings, read_result, read_split
@@ -39,14 +24,14 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
+RATED_ITEMS = frozenset({"catalogue", "item internal_id"})
 # File -> the needs that it answers.
-OF_TRAINING = frozenset({"seen", "item popularity", "users of the history", "history lists"})
-OF_RATINGS = frozenset({"catalogue", "item internal_id"})
-OF_ORIGINAL = frozenset({"baseline_rank", "users of the baseline"})
-OF_ITEM_FEATURES = frozenset({"item features", "item feature_rows"})
-OF_USER_FEATURES = frozenset({"user groups", "user features"})
-# Whose features -> the argument of `evaluate` that takes the place of the file.
-FEATURES = {"item": "item_features", "user": "user_groups"}
+ANSWERS = {
+    "train": frozenset({"seen", "item popularity", "users of the history", "history lists"}) | RATED_ITEMS,
+    "original": frozenset({"baseline_rank", "users of the baseline"}),
+    "item_features": frozenset({"item features", "item feature_rows"}),
+    "user_features": frozenset({"user groups", "user features"}),
+}
 
 
 @dataclass(frozen=True)
@@ -55,8 +40,8 @@ class Fold:
 
     Attributes:
         result: recommendations or predictions, `user,item,score`.
-        test: what they are measured against, `user<TAB>item<TAB>rating`.
-        train: training ratings, for metrics that look at popularity or at what was known.
+        test: the truth, `user<TAB>item<TAB>rating`.
+        train: training ratings, for metrics that need the history.
         original: lists before re-ranking.
         ratings: the ratings the split was made from. LibRec numbers items by their first appearance in it; without it,
             by that in `train` and then in `test`.
@@ -65,10 +50,10 @@ class Fold:
         order: "given" ranks by the order of the file, "score" sorts each user's rows, stably.
         header: whether result and test files start with a header.
         repeats: "keep" keeps repeated (user, item) rows, for metrics that count them twice as librec-auto does.
-        finite: False goes on where scores are NaN or infinite; they are not used then.
-        strict: predicted ratings must be of exactly the pairs of the test file; without it, pairs that only one side
-            has are left out and counted in the notes of the result.
-        protected: the feature that metrics of protected items or users mean where they name none.
+        finite: False accepts scores that are NaN or infinite; no score is used then.
+        strict: predicted ratings must be of exactly the pairs of the test file; otherwise pairs that only one side has
+            are left out and counted in the notes of the result.
+        protected: the feature for metrics of protected items or users that name none.
 
     >>> import bridgeval
     >>> report = bridgeval.evaluate(Fold(result="out-1.txt", test="test.txt"), metrics="librec:ndcg_binary@10")
@@ -92,7 +77,7 @@ class Fold:
     protected: Feature | None = None
 
     def evaluate(self, metrics: str | Metric | Iterable[str | Metric], **options: Any) -> Report:
-        """A Report; `options` are those of `bridgeval.evaluate`."""
+        """Returns a Report; `options` are those of `bridgeval.evaluate`."""
         return bridgeval.evaluate(self, None, metrics, **options)
 
     def read_result(self) -> Triples:
@@ -109,72 +94,29 @@ class Fold:
         return read_split(self.test, header=self.header, repeats=self.repeats)
 
 
-@dataclass
-class FoldSource:
-    """Reads a fold when a plan is run, and of it only what the plan needs.
+def open_fold(fold: Fold, given: Mapping[str, Any]) -> DeferredSource:
+    """Makes the source of a fold; files are read when the needs of the metrics are known.
 
-    Attributes:
-        fold: the files.
-        given: arguments of `evaluate` that add to them.
+    Args:
+        given: arguments of `evaluate` that add to the files or replace them.
     """
+    answered = (needs for file, needs in ANSWERS.items() if getattr(fold, file) is not None)
+    offers = frozenset({"score"}).union(*answered, list_offers({}, **given))
 
-    fold: Fold
-    given: Mapping[str, Any] = field(default_factory=dict)
-    label: str = ""
+    def read(needs: Needs) -> LocalSource:
+        reader = FoldReader(fold, needs, given)
+        return LocalSource(reader.inputs.slates, reader.context, offers)
 
-    @property
-    def offers(self) -> frozenset[str]:
-        offers = {"score"}
-        files = self.fold
-        if files.train is not None:
-            offers |= OF_TRAINING | OF_RATINGS
-        if files.original is not None:
-            offers |= OF_ORIGINAL
-        if files.item_features is not None:
-            offers |= OF_ITEM_FEATURES
-        if files.user_features is not None:
-            offers |= OF_USER_FEATURES
-        return frozenset(offers) | list_offers({}, **self.given)
-
-    def run(self, plan: Plan, how: Execution) -> States:
-        reading = Reading(self.fold, plan.needs, self.given)
-        # Place by place, so that states are those of the plan's metrics.
-        asked = Plan(tuple(protecting(metric, self._protected) for metric in plan.metrics))
-        return fold(asked, reading.slates(), reading.context, how)
-
-    @property
-    def _protected(self) -> Feature | None:
-        """The fold's, where its own feature files are read."""
-        feature = self.fold.protected
-        replaced = feature is not None and FEATURES[feature.side] in self.given
-        return None if replaced else feature
+    return DeferredSource(offers, read)
 
 
-def check_same_pairs(result: Triples, test: Triples) -> None:
-    """Raises unless both files have the same (user, item) pairs, in whatever order."""
-    users, owners = encode_ids([result.users.ids, test.users.ids], "user ids")
-    items, codes = encode_ids([result.items.ids, test.items.ids], "item ids")
-    predicted, known = (user.astype(np.int64) * len(items) + item for user, item in zip(owners, codes, strict=True))
-    extra, missing = np.setdiff1d(predicted, known), np.setdiff1d(known, predicted)
-    if len(extra) or len(missing):
-        pair = [*extra[:1], *missing[:1]][0]
-        user, item = users.take(np.array([pair // len(items)])), items.take(np.array([pair % len(items)]))
-        raise MisalignedError(
-            f"{result.path} does not predict the pairs of {test.path}",
-            f"{len(extra)} prediction(s) for other pairs and {len(missing)} pair(s) without one, "
-            f"e.g. user {user.tolist()[0]!r} and item {item.tolist()[0]!r}",
-            "strict=False leaves these out and counts them",
-        )
-
-
-class Reading:
-    """The files of a fold, each read once and only when something asks for it."""
+class FoldReader:
+    """The files of a fold, each read once, on first use."""
 
     def __init__(self, files: Fold, needs: Needs, given: Mapping[str, Any]) -> None:
         self._files = files
-        self._needs = needs
         self._given = given
-        self._asked = needs.pairs | needs.optional | needs.context | needs.users | needs.lists
+        self._asked = needs.required | needs.optional
 
     @cached_property
     def result(self) -> Triples:
@@ -190,7 +132,7 @@ class Reading:
 
     @cached_property
     def ratings(self) -> list[Triples]:
-        """What LibRec numbered users and items by."""
+        """The ratings that LibRec numbered users and items by."""
         if self._files.ratings:
             return [read_ratings(path) for path in self._files.ratings]
         return [rows for rows in (self.train, self.test) if rows is not None]
@@ -201,74 +143,96 @@ class Reading:
         return pc.unique(pa.concat_arrays([rows.items.names for rows in self.ratings]))
 
     @cached_property
-    def item_features(self) -> Features:
-        assert self._files.item_features is not None
-        features = read_features(self._files.item_features)
+    def item_features(self) -> Features | None:
+        path = self._files.item_features
+        if path is None or not self._asks("item_features"):
+            return None
+        features = read_features(path)
         if self._files.train is None:
             return features
-        known = encode_ids([Ids(self.items), Ids(self.result.items.names)])[0]
-        return features.of_known(known)
+        return features.select(encode_ids([Ids(self.items), Ids(self.result.items.names)])[0])
 
     @cached_property
-    def user_features(self) -> Features:
-        assert self._files.user_features is not None
-        return read_features(self._files.user_features)
+    def user_features(self) -> Features | None:
+        path = self._files.user_features
+        return None if path is None or not self._asks("user_features") else read_features(path)
 
     @cached_property
     def inputs(self) -> Inputs:
-        asks, files = self._asks, self._files
+        files = self._files
         shown, relevant = self.result.as_rows("score"), self.test.as_rows("gain")
-        trained = files.train is not None
-        read: dict[str, Any] = {
-            "history": self._history() if trained and asks(OF_TRAINING | {"all users"}) else None,
-            "baseline": self._original() if asks(OF_ORIGINAL) else None,
-            "catalogue": self._catalogue(),
-            "item_features": self.item_features.values if files.item_features and asks(OF_ITEM_FEATURES) else None,
-            "user_groups": self.user_features.groups if files.user_features and asks(OF_USER_FEATURES) else None,
-            "users": self._known_users() if trained and asks({"all users"}) else None,
-        }
-        given = {name: value for name, value in self._given.items() if value is not None}
         if files.strict and not files.ranking:
             check_same_pairs(self.result, self.test)
-        return Inputs.of(shown, relevant, **{**read, **given})
+        all_users = files.train is not None and "all users" in self._asked
+        read: dict[str, Any] = {
+            "history": self._read_history() if all_users or self._asks("train") else None,
+            "baseline": self._read_original() if self._asks("original") else None,
+            "catalogue": self._list_catalogue(),
+            "item_features": self.item_features and self.item_features.values,
+            "user_groups": self.user_features and self.user_features.groups,
+            "users": self._list_users() if all_users else None,
+        }
+        return Inputs.of(shown, relevant, **{**read, **self._given})
 
     @cached_property
     def context(self) -> Context:
+        """The context of the inputs, with the tables that only metrics of this folder read."""
         context = self.inputs.context
         items, users = dict(context.items), dict(context.users)
-        if "item feature_rows" in self._asked and self._files.item_features is not None:
+        if self.item_features is not None:
             items["feature_rows"] = self.item_features.rows
-        if "item internal_id" in self._asked and self._files.train is not None:
-            items["internal_id"] = self._internal_ids()
-        if "user features" in self._asked and self._files.user_features is not None:
+        if self.user_features is not None:
             users["features"] = self.user_features.values
+        protected = self._files.protected
+        if protected is not None:
+            sides = {"item": (items, "item_features"), "user": (users, "user_groups")}
+            tables, argument = sides[protected.side]
+            if "features" in tables and argument not in self._given:
+                # Metrics that name no feature read its name from this table.
+                tables["protected"] = replace(tables["features"], labels=(protected.id,))
+        if "item internal_id" in self._asked and self._files.train is not None:
+            items["internal_id"] = self._number_items()
         return replace(context, items=items, users=users)
 
-    def slates(self) -> Iterator[Slates]:
-        return self.inputs.slates(self._needs)
+    def _asks(self, file: str) -> bool:
+        return bool(self._asked & ANSWERS[file])
 
-    def _asks(self, names: frozenset[str] | set[str]) -> bool:
-        return bool(self._asked & names)
-
-    def _catalogue(self) -> Ids | None:
-        """All items there are; the report counts shown items that it lacks. A single test file is all that is known."""
+    def _list_catalogue(self) -> Ids | None:
+        """All items; the report counts shown items that it lacks. For a single test file these are its items."""
         if self._files.train is None:
             return None if "history" in self._given else Ids(self.items)
-        return Ids(self.items) if self._asks(OF_RATINGS) else None
+        return Ids(self.items) if self._asked & RATED_ITEMS else None
 
-    def _history(self) -> Rows | None:
-        return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)
-
-    def _known_users(self) -> Ids:
+    def _list_users(self) -> Ids:
         return Ids(pc.unique(pa.concat_arrays([rows.users.names for rows in (*self.ratings, self.result, self.test)])))
 
-    def _original(self) -> Rows | None:
+    def _read_history(self) -> Rows | None:
+        return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)
+
+    def _read_original(self) -> Rows | None:
         if self._files.original is None:
             return None
-        read = read_result(self._files.original, order=self._files.order, header=self._files.header)
-        return read.as_rows("score")
+        rows = read_result(self._files.original, order=self._files.order, header=self._files.header)
+        return rows.as_rows("score")
 
-    def _internal_ids(self) -> Table:
+    def _number_items(self) -> Table:
         """The number of each item in LibRec: its place in the order of first appearance, from 0."""
         order = pc.sort_indices(self.items)
         return Table(Ids(self.items.take(order)), order.to_numpy().astype(np.int64), default=-1)
+
+
+def check_same_pairs(result: Triples, test: Triples) -> None:
+    """Raises MisalignedError unless both files have the same (user, item) pairs, in any order."""
+    users, owners = encode_ids([result.users.ids, test.users.ids], "user ids")
+    items, codes = encode_ids([result.items.ids, test.items.ids], "item ids")
+    predicted, known = (user.astype(np.int64) * len(items) + item for user, item in zip(owners, codes, strict=True))
+    extra, missing = np.setdiff1d(predicted, known), np.setdiff1d(known, predicted)
+    if len(extra) or len(missing):
+        pair = [*extra[:1], *missing[:1]][0]
+        user, item = users.take(np.array([pair // len(items)])), items.take(np.array([pair % len(items)]))
+        raise MisalignedError(
+            f"{result.path} does not predict the pairs of {test.path}",
+            f"{len(extra)} prediction(s) for other pairs and {len(missing)} pair(s) without one, "
+            f"e.g. user {user.tolist()[0]!r} and item {item.tolist()[0]!r}",
+            "strict=False leaves these out and counts them",
+        )

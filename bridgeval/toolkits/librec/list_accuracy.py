@@ -1,16 +1,14 @@
-"""Accuracy as librec-auto and LibRec define it where no native metric has the parameter for it."""
+"""Metrics of accuracy that librec-auto and LibRec define in a way that no parameter of a native metric covers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from bridgeval.errors import BadParameterError
 from bridgeval.plugin import (
     Blocks,
-    Hits,
     Matches,
     Needs,
     Ranked,
@@ -22,17 +20,17 @@ from bridgeval.plugin import (
     by_item,
     discounts,
 )
-from bridgeval.toolkits.librec.protected import item_numbers
 
+# How Java's HashMap starts before it grows.
 SMALLEST_TABLE = 16
 
 
 @dataclass(frozen=True)
 class TestOrderNDCG(TopKMetric):
-    """nDCG that takes the place of an item in the test file for its relevance, as librec-auto 0.2.13 of PyPI does.
+    """nDCG whose gains are the places of items in the test file, as in librec-auto 0.2.13 of PyPI.
 
     With n test rows the item in row p (from 0) gains `2^(n - p) - 1`, whatever its rating. The ideal list is the first
-    min(k, n) rows. Of use only to reproduce that package's numbers. Gains are scaled by 2^-n, so no n is too large.
+    min(k, n) rows. Only useful to reproduce that package's numbers. Gains are scaled by 2^-n, so no n is too large.
 
     >>> import bridgeval
     >>> from bridgeval.toolkits.librec import TestOrderNDCG
@@ -64,7 +62,7 @@ class TestOrderNDCG(TopKMetric):
 class IdealDCG(UserMetric):
     """The denominator of a binary nDCG without a cutoff: `sum_{j=1..P} 1 / log2(j + 1)`, P relevant rows.
 
-    It says how much there was to find, nothing about the lists. LibRec: IdealDCGEvaluator.
+    It tells how much there was to find, and nothing about the lists. LibRec: IdealDCGEvaluator.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "IdealDCG")["IdealDCG"]
@@ -84,12 +82,12 @@ class IdealDCG(UserMetric):
 
 @dataclass(frozen=True)
 class OneItemReciprocalRank(TopKMetric):
-    """1 / place of one relevant item of the user, 0 when it is not in the first k places.
+    """1 / place of one relevant item of the user, 0 if it is not in the first k places.
 
-    The item is the one that LibRec numbered first (by first appearance in the ratings); the others do not matter, so
-    with more than one test item a user this is not the average reciprocal hit rank of Deshpande and Karypis (2004)
-    that LibRec's AverageReciprocalHitRankEvaluator is named after. Where the ratings are not known, the item is the
-    first of the catalogue.
+    The item is the one that LibRec numbered first (by first appearance in the ratings); the others do not matter. So
+    with several test items per user this is not the average reciprocal hit rank of Deshpande and Karypis (2004) that
+    LibRec's AverageReciprocalHitRankEvaluator is named after. If the ratings are not known, items are numbered by
+    their place in the sorted catalogue.
 
     >>> import bridgeval
     >>> options = {"catalogue": ["a", "b", "c"], "metrics": "OneItemReciprocalRank@2"}
@@ -107,7 +105,7 @@ class OneItemReciprocalRank(TopKMetric):
         relevant, shown = blocks[Relevant(self.relevance)], blocks[Ranked(self.ranking)]
         if not relevant.items.shape[1] or not shown.items.shape[1]:
             return torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
-        ids = by_item(item_numbers(blocks), relevant.items)
+        ids = by_item(number_items(blocks), relevant.items)
         first = ids.masked_fill(~relevant.valid, torch.iinfo(ids.dtype).max).argmin(1, keepdim=True)
         hit = (shown.items == relevant.items.gather(1, first))[:, : self.k] & shown.valid[:, : self.k]
         return (hit / blocks.ranks[: hit.shape[1]]).sum(1)
@@ -118,9 +116,9 @@ class SetOrderAUC(TopKMetric):
     """The area under the ROC curve as LibRec's AUCEvaluator estimates it from the first k places.
 
     With c candidates (the catalogue without the user's training items), n items shown and r hits among them, a user
-    scores `(r (c - n - (k - r)) + w) / (r (c - r))`, 0.5 without hits. w counts, going through the user's test items
-    in the order in which Java's hash set holds their numbers, how many hits come before each miss. So the value
-    depends on how items are numbered; `GAUC` is a sound measure where whole rankings are known.
+    scores `(r (c - n - (k - r)) + w) / (r (c - r))`, 0.5 without hits. w counts how many hits come before each miss,
+    with the user's test items in the order in which Java's hash set iterates over their numbers. So the value depends
+    on how items are numbered; `GAUC` is a sound measure if whole rankings are known.
 
     >>> import bridgeval
     >>> known = {"history": {1: ["a"]}, "catalogue": ["a", "b", "c", "d", "e"]}
@@ -140,24 +138,24 @@ class SetOrderAUC(TopKMetric):
         relevant = blocks[Relevant(self.relevance)]
         listed = blocks[ShownCount(self.ranking)].clamp(max=self.k)
         candidates = len(blocks.lookup.catalogue) - blocks.batch.user_column("history_count")
-        found = self._found(blocks)
+        found = self._find(blocks)
         hits = found.sum(1)
         dropped = candidates - blocks.batch.shown.lengths
-        walked = _misses_after_hits(by_item(item_numbers(blocks), relevant.items), found, relevant.valid)
+        walked = _count_pairs(by_item(number_items(blocks), relevant.items), found, relevant.valid)
         correct = walked + hits * (dropped - (listed - hits))
         pairs = (candidates - hits) * hits
         return torch.where(pairs > 0, correct.double() / pairs.clamp(min=1), 0.5)
 
-    def _found(self, blocks: Blocks) -> Tensor:
-        """`[B, R]` bool: which relevant items stand in the first k places."""
+    def _find(self, blocks: Blocks) -> Tensor:
+        """`[B, R]` bool: which relevant items are in the first k places."""
         at = blocks[Matches(self.ranking, self.relevance)][:, : self.k]
         relevant = blocks[Relevant(self.relevance)].items
         found = torch.zeros((len(blocks), relevant.shape[1] + 1), dtype=torch.bool, device=blocks.device)
         return found.scatter_(1, at.masked_fill(at < 0, relevant.shape[1]), True)[:, :-1]
 
 
-def _misses_after_hits(numbers: Tensor, found: Tensor, valid: Tensor) -> Tensor:
-    """`[B]`: hits before each miss, added up, over items in the order of a Java hash set of their numbers."""
+def _count_pairs(numbers: Tensor, found: Tensor, valid: Tensor) -> Tensor:
+    """`[B]`: the sum of the hits before each miss, with items in the order of a Java hash set of their numbers."""
     sizes = valid.sum(1, keepdim=True)
     buckets = torch.full_like(sizes, SMALLEST_TABLE)
     while bool((grown := sizes * 4 > buckets * 3).any()):
@@ -168,47 +166,9 @@ def _misses_after_hits(numbers: Tensor, found: Tensor, valid: Tensor) -> Tensor:
     return (hit.cumsum(1) * (~hit & there)).sum(1)
 
 
-@dataclass(frozen=True)
-class ExposureLoss(UserMetric):
-    """Expected exposure loss of Diaz et al., "Evaluating stochastic rankings with expected exposure" (2020), for one
-    ranking a user: `sum_i (e_i - t_i)^2` over all n items of the catalogue.
-
-    The item at place j has the exposure `e = g^(j - 1)`, one that is not shown has 0. The target shares the exposure
-    of the first P places among the P relevant items, and that of the others among the rest:
-    `t = (1 - g^P) / (P (1 - g))` for a relevant item, `(g^P - g^n) / ((n - P) (1 - g))` for another.
-
-    Attributes:
-        patience: g, how likely a reader goes on to the next place.
-
-    >>> import bridgeval
-    >>> options = {"catalogue": ["a", "b"], "metrics": "ExposureLoss"}
-    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, **options)["ExposureLoss"]
-    0.0
-    """
-
-    name = "ExposureLoss"
-    family = "fairness"
-    higher_is_better = False
-
-    patience: float = field(default=0.5, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.patience < 1:
-            raise BadParameterError("patience must lie between 0 and 1", f"{self.patience}", "0.5 is usual")
-
-    def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"catalogue"}))
-
-    def values(self, blocks: Blocks) -> Tensor:
-        shown, hits = blocks[Ranked(self.ranking)], blocks[Hits(self.ranking, self.relevance)]
-        size = len(blocks.lookup.catalogue)
-        relevant = blocks[RelevantCount(self.relevance)].double()
-        others = (size - relevant).clamp(min=0)
-        g = self.patience
-        wanted = (1 - g**relevant) / (relevant.clamp(min=1) * (1 - g))
-        unwanted = (g**relevant - g**size).clamp(min=0) / (others.clamp(min=1) * (1 - g))
-        exposure = (g ** (blocks.ranks[: shown.items.shape[1]] - 1)) * shown.valid
-        target = torch.where(hits, wanted[:, None], unwanted[:, None])
-        squares = (exposure * (exposure - 2 * target)).sum(1)
-        return squares + relevant * wanted.square() + others * unwanted.square()
+def number_items(blocks: Blocks) -> Tensor:
+    """`[V + 1]` int64: the number that LibRec gives each item; if unknown, its place in the sorted catalogue."""
+    if "internal_id" in blocks.context.items:
+        return blocks.lookup.items("internal_id")
+    places = torch.from_numpy(blocks.batch.slates.items.positions_in(blocks.lookup.catalogue))
+    return torch.cat([places, places.new_full((1,), -1)]).to(blocks.device)

@@ -1,4 +1,4 @@
-"""The loader of studies and of their single files."""
+"""The loader of studies, of their folds and of single result files."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from functools import partial
 from typing import Any
 
 from bridgeval.errors import LoaderError
-from bridgeval.plugin import Sources, is_path
-from bridgeval.toolkits.librec.fold import Fold, FoldSource
+from bridgeval.plugin import DeferredSource, Sources, is_path
+from bridgeval.toolkits.librec.fold import Fold, open_fold
 from bridgeval.toolkits.librec.study import Study, is_study
-from bridgeval.toolkits.librec.study_report import study_report
+from bridgeval.toolkits.librec.study_report import combine_reports
 
 
 class LibrecLoader:
-    """A study, or the path of its folder, whose folds give a StudyReport; a Fold; or, asked for by name, two paths."""
+    """Loads a Fold; a Study or the path of its folder, which give a StudyReport; or, asked for by name, two paths."""
 
     name = "librec"
 
@@ -22,24 +22,25 @@ class LibrecLoader:
             return False
         return isinstance(recommendations, Fold | Study) or (is_path(recommendations) and is_study(recommendations))
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> FoldSource | Sources:
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource | Sources:
+        given = {name: value for name, value in extras.items() if value is not None}
         if isinstance(recommendations, Fold):
-            return FoldSource(recommendations, _given(extras))
+            return open_fold(recommendations, given)
         if relevance is None:
             study = recommendations if isinstance(recommendations, Study) else Study(recommendations)
             folds = {(name, number): fold for name, folds in study.items() for number, fold in folds.items()}
-            sources = {key: FoldSource(fold, _given(extras)) for key, fold in folds.items()}
-            return Sources(sources, partial(study_report, study))
+            sources = {key: open_fold(fold, given) for key, fold in folds.items()}
+            return Sources(sources, partial(combine_reports, study))
         if not is_path(relevance):
             raise LoaderError(
-                "librec reads paths",
+                "the loader librec reads paths",
                 f"a relevance of type {type(relevance).__name__}",
                 "give the path of test.txt",
             )
-        files = {"train": "history", "original": "baseline"}
-        paths = {own: extras.pop(name) for own, name in files.items() if is_path(extras.get(name))}
-        return FoldSource(Fold(recommendations, relevance, **paths), _given(extras))
-
-
-def _given(extras: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in extras.items() if value is not None}
+        # Other forms of history and baseline stay among the arguments that add to the files.
+        files = {
+            file: given.pop(argument)
+            for file, argument in (("train", "history"), ("original", "baseline"))
+            if is_path(given.get(argument))
+        }
+        return open_fold(Fold(recommendations, relevance, **files), given)

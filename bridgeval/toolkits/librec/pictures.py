@@ -1,4 +1,4 @@
-"""Pictures of a study: a bar and a box for each metric, drawn to files without a display."""
+"""Pictures of a study: a bar chart and a box plot for each metric, drawn to files without a display."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def draw(folds: pd.DataFrame, metrics: list[str], folder: Path) -> list[Path]:
-    """Writes `bar-<metric>.png` and, with more than one fold, `box-<metric>.png`.
+    """Draws `bar-<metric>.png` and, with more than one fold, `box-<metric>.png`; returns the files.
 
     Args:
         folds: a row for each experiment and fold.
         metrics: its columns to draw.
-        folder: made if it is not there.
+        folder: created if it does not exist.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -39,16 +39,16 @@ def draw(folds: pd.DataFrame, metrics: list[str], folder: Path) -> list[Path]:
                 axes.set_ylabel("folds")
             axes.set_xticks(places, list(by_experiment))
             axes.set_title(metric)
-            path = folder / f"{kind}-{_file_name(metric)}.png"
+            path = folder / f"{kind}-{_make_file_name(metric)}.png"
             figure.savefig(path, dpi=120)
             written.append(path)
     return written
 
 
-def _file_name(metric: str) -> str:
-    """A metric's name without what file systems object to.
+def _make_file_name(metric: str) -> str:
+    """Makes a file name of a metric's name.
 
-    >>> _file_name('librec:psp(protected="new")@10')
+    >>> _make_file_name('librec:psp(protected="new")@10')
     'librec-psp-protected-new-10'
     """
     return re.sub(r"[^\w.]+", "-", metric).strip("-")

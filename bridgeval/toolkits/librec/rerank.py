@@ -1,4 +1,4 @@
-"""Re-ranking: how far is a list from the one it was made of? The original lists are the baseline."""
+"""Metrics of re-ranking: how far is a list from the original one? The original lists are the baseline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bridgeval.plugin import (
     UserMetric,
     Users,
 )
-from bridgeval.toolkits.librec.protected import ItemFlags
+from bridgeval.toolkits.librec.parity import ITEM_FEATURES, ItemFlags
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RerankMetric(TopKMetric):
 class AverageOverlap(RerankMetric):
     """`mean over d = 1..D of |A_d and B_d| / d`, A_d and B_d the first d places, D = min(k, both lengths).
 
-    librec-auto calls this rank-biased overlap (it sets p = 1); see RBO for that (Fagin, Kumar and Sivakumar 2003).
+    Fagin, Kumar and Sivakumar (2003). librec-auto calls this rank-biased overlap (with p = 1); see RBO for that.
 
     >>> import bridgeval
     >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["a"]}, "AverageOverlap@2", baseline={1: ["b", "a"]}))
@@ -142,10 +142,10 @@ class KendallTau(RerankMetric):
 
 @dataclass(frozen=True)
 class ProtectedRank(UserMetric):
-    """The place that a protected item of the list had in the original list: from how far down was one brought up?
+    """The place that a protected item of the list had in the original list: from how far down was it promoted?
 
     Attributes:
-        protected: the feature; needed where there are several.
+        protected: the feature; needed if there are several.
         which: the "lowest" (largest place) of the protected items, or the "highest".
         any_row: an item is protected by any row of the feature file, also one with the value 0.
         none: users without such an item are left out ("leave_out"), or count -1 ("minus_one").
@@ -167,11 +167,8 @@ class ProtectedRank(UserMetric):
     none: Literal["leave_out", "minus_one"] = field(default="leave_out", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(
-            pairs=frozenset({"baseline_rank"}),
-            context=frozenset({"item features"}),
-            optional=frozenset({"item feature_rows"} if self.any_row else ()),
-        )
+        rows = frozenset({"item feature_rows"} if self.any_row else ())
+        return super().needs() | ITEM_FEATURES | Needs(pairs=frozenset({"baseline_rank"}), optional=rows)
 
     def values(self, blocks: Blocks) -> Tensor:
         before = blocks[ShownColumn("baseline_rank", self.ranking)]

@@ -1,4 +1,4 @@
-"""Study: a librec-auto study folder as it lies on disk: experiments, each with the folds of the split."""
+"""Study: a librec-auto study folder on disk, with experiments, each with the folds of the split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import InputError
 from bridgeval.toolkits.librec.fold import Fold
-from bridgeval.toolkits.librec.study_config import Config, read_config, xml_at
+from bridgeval.toolkits.librec.study_config import Config, read_config, read_xml
 
 if TYPE_CHECKING:
     from bridgeval.plugin import Metric
@@ -23,7 +23,7 @@ CONFIG = "conf/config.xml"
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder looks like a study: it has a configuration and an experiment."""
+    """Whether a folder is a study: it has a configuration and an experiment."""
     folder = Path(path)
     return (folder / CONFIG).is_file() and any(folder.glob("exp*/"))
 
@@ -33,9 +33,9 @@ class Experiment(Mapping[int, Fold]):
 
     Attributes:
         name: `exp00000`.
-        folder: where it lies.
-        config: its own configuration, or the study's where it has none.
-        parameters: what was varied, name -> value as text.
+        folder: its path.
+        config: its own configuration, or the study's if it has none.
+        parameters: the varied parameters, name -> value as text.
     """
 
     def __init__(self, folder: Path, config: Config, folds: Mapping[int, Fold]) -> None:
@@ -48,7 +48,7 @@ class Experiment(Mapping[int, Fold]):
     def parameters(self) -> dict[str, str]:
         if self.config.varied or not (self.folder / "output.xml").is_file():
             return dict(self.config.varied)
-        found = xml_at(self.folder / "output.xml").iterfind("meta/param")
+        found = read_xml(self.folder / "output.xml").iterfind("meta/param")
         return {(p.findtext("name") or "").strip(): (p.findtext("value") or "").strip() for p in found}
 
     def __getitem__(self, fold: int) -> Fold:
@@ -66,14 +66,14 @@ class Experiment(Mapping[int, Fold]):
 class Study(Mapping[str, Experiment]):
     """A study folder: experiment name -> Experiment -> Fold.
 
-    `study["exp00000"][1].evaluate(metrics)` gives the Report of one experiment and fold, the same that
-    `bridgeval.evaluate(study["exp00000"][1], metrics=metrics)` gives. `study.evaluate(metrics)` gives a StudyReport
-    of all, and so does `bridgeval.evaluate` of the study or of its folder.
+    `study["exp00000"][1].evaluate(metrics)` and `bridgeval.evaluate(study["exp00000"][1], metrics=metrics)` return the
+    Report of one experiment and fold. `study.evaluate(metrics)` returns a StudyReport of all, and so does
+    `bridgeval.evaluate` of the study or of its folder.
 
     Args:
         path: the folder with `conf/config.xml` and `exp00000`, `exp00001`, ...
         config: another configuration file, relative to the folder.
-        order: "given" takes the order of the result files as the ranking; "score" sorts each user's rows, stably.
+        order: "given" ranks by the order of the result files; "score" sorts each user's rows, stably.
         strict: predicted ratings must be of exactly the pairs of the test files.
 
     >>> Study("no/such/study")
@@ -100,9 +100,9 @@ class Study(Mapping[str, Experiment]):
         self.order = order
         self.strict = strict
         self._experiments = {
-            folder.name: Experiment(folder, own, self._folds(folder, own))
-            for folder in self._experiment_folders()
-            for own in [self._config_of(folder)]
+            folder.name: Experiment(folder, own, self._list_folds(folder, own))
+            for folder in self._list_experiments()
+            for own in [self._read_config(folder)]
         }
 
     def evaluate(
@@ -117,14 +117,14 @@ class Study(Mapping[str, Experiment]):
 
         Args:
             metrics: names or metric objects; names without a prefix are looked up among librec's first. None takes the
-                metrics that the study's configuration names.
-            trust_scripts: whether to run metric scripts that come with the study. They are code: look at them first.
-            compat: "librec-auto" hands scripts their rows as that package does: result before test, ids as numbers.
+                metrics of the study's configuration.
+            trust_scripts: whether to run metric scripts that come with the study. They are code: read them first.
+            compat: "librec-auto" passes rows to scripts as that package does: result before test, ids as numbers.
             options: of `bridgeval.evaluate`, e.g. `batch_size`.
         """
-        from bridgeval.toolkits.librec.study_report import evaluated
+        from bridgeval.toolkits.librec.study_report import evaluate_study
 
-        return evaluated(self, metrics, trust_scripts, compat, options)
+        return evaluate_study(self, metrics, trust_scripts, compat, options)
 
     def __getitem__(self, name: str) -> Experiment:
         if name not in self._experiments:
@@ -145,17 +145,17 @@ class Study(Mapping[str, Experiment]):
         folds = len(next(iter(self.values())))
         return f"Study({str(self.folder)!r}: {len(self)} experiment(s), {folds} fold(s))"
 
-    def _experiment_folders(self) -> list[Path]:
+    def _list_experiments(self) -> list[Path]:
         found = sorted(x for x in self.folder.iterdir() if x.is_dir() and EXPERIMENT.fullmatch(x.name))
         if not found:
             raise InputError(f"{self.folder} has no experiments", "no folder exp00000", "run the study first")
         return found
 
-    def _config_of(self, folder: Path) -> Config:
+    def _read_config(self, folder: Path) -> Config:
         own = folder / CONFIG
         return read_config(own) if own.is_file() else self.config
 
-    def _folds(self, experiment: Path, config: Config) -> dict[int, Fold]:
+    def _list_folds(self, experiment: Path, config: Config) -> dict[int, Fold]:
         data = self.folder / self.config.data
         splits = {
             int(match[1]): folder
@@ -164,9 +164,9 @@ class Study(Mapping[str, Experiment]):
         }
         if not splits:
             raise InputError(f"{data / 'split'} has no folds", "no folder cv_1", "was the split saved?")
-        return {number: self._fold(experiment, config, number, splits[number]) for number in sorted(splits)}
+        return {number: self._make_fold(experiment, config, number, splits[number]) for number in sorted(splits)}
 
-    def _fold(self, experiment: Path, config: Config, number: int, split: Path) -> Fold:
+    def _make_fold(self, experiment: Path, config: Config, number: int, split: Path) -> Fold:
         result = experiment / "result" / f"out-{number}.txt"
         if not result.is_file():
             raise InputError(
@@ -177,11 +177,11 @@ class Study(Mapping[str, Experiment]):
         return Fold(
             result,
             split / "test.txt",
-            _existing(split / "train.txt"),
-            _existing(experiment / "original" / result.name),
+            _if_exists(split / "train.txt"),
+            _if_exists(experiment / "original" / result.name),
             tuple(ratings) if ratings and all(path.is_file() for path in ratings) else (),
-            _existing(data / self.config.item_features) if self.config.item_features else None,
-            _existing(data / self.config.user_features) if self.config.user_features else None,
+            _if_exists(data / self.config.item_features) if self.config.item_features else None,
+            _if_exists(data / self.config.user_features) if self.config.user_features else None,
             config.ranking,
             self.order,
             strict=self.strict,
@@ -189,5 +189,5 @@ class Study(Mapping[str, Experiment]):
         )
 
 
-def _existing(path: Path) -> Path | None:
+def _if_exists(path: Path) -> Path | None:
     return path if path.is_file() else None

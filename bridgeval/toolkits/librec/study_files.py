@@ -1,8 +1,8 @@
 """The text files of a study: `user,item,score` results and `user<TAB>item<TAB>rating` splits.
 
-Regular files are parsed by Arrow in one go. A file that is irregular in any way (a blank line, a row too short, a
-number that is none) is read again line by line, which either finds it harmless and says so, or names the file, the
-line and the text. Ids are text and stay as they are: `000010` is not `10`.
+Regular files are parsed by Arrow in one go. An irregular file (a blank line, a short row, an invalid number) is read
+again line by line, which either warns that it is harmless, or raises an error with the file, the line and the text.
+Ids are text and are not changed: `000010` is not `10`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from bridgeval.errors import BadValueError, BridgevalWarning, DuplicateRowsWarning, InputError
-from bridgeval.plugin import Codes, Ids, Rows, sort_by_code
+from bridgeval.plugin import Ids, Rows
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SEPARATORS = {"\t": "a tab", ",": "a comma", ";": "a semicolon", " ": "a blank"}
@@ -30,12 +30,12 @@ Repeats = Literal["drop", "keep"]
 
 
 class FileWarning(BridgevalWarning):
-    """A file holds something odd that the numbers survive."""
+    """A file is irregular in a way that does not change the numbers."""
 
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of ids as codes into the distinct ones, in the order of their first appearance.
+    """A column of ids as codes of the distinct ids, in the order of their first appearance.
 
     Attributes:
         names: `[V]` distinct ids.
@@ -43,19 +43,17 @@ class Coded:
     """
 
     names: pa.LargeStringArray
-    codes: Codes
+    codes: npt.NDArray[np.int32]
 
     @staticmethod
     def of(column: pa.ChunkedArray | pa.Array) -> Coded:
-        """From a dictionary column; blanks around ids are not part of them."""
+        """Converts a dictionary column; strips blanks around ids."""
         if isinstance(column, pa.ChunkedArray):
             column = column.unify_dictionaries().combine_chunks()
         trimmed = pc.utf8_trim_whitespace(column.dictionary.cast(pa.large_string()))
-        codes = column.indices.to_numpy(zero_copy_only=False)
-        again = trimmed.dictionary_encode()
-        if len(again.dictionary) < len(trimmed):
-            codes = again.indices.to_numpy(zero_copy_only=False)[codes]
-        return Coded(again.dictionary, codes)
+        # Ids that differ only by blanks fall together.
+        distinct = trimmed.dictionary_encode()
+        return Coded(distinct.dictionary, distinct.indices.to_numpy()[column.indices.to_numpy()])
 
     @property
     def ids(self) -> Ids:
@@ -70,12 +68,12 @@ class Triples:
     """The rows of one file, in file order.
 
     Attributes:
-        path: where they came from.
+        path: of the file.
         users: `[n]`.
         items: `[n]`.
         numbers: `[n]` float64: scores or ratings.
-        lines: `[n]` line numbers from 1; None where row i stands in line i + 1.
-        repeated: how many rows had a (user, item) that came before.
+        lines: `[n]` line numbers from 1; None if row i is line i + 1.
+        repeated: how many repeated (user, item) rows were dropped.
     """
 
     path: str
@@ -98,23 +96,20 @@ class Triples:
         )
 
     def as_rows(self, column: Literal["score", "gain"]) -> Rows:
-        """Rows for the engine. Shown rows come ranked: file order is the ranking."""
+        """Converts to Rows. Scored rows are pre-ranked: the order of the file is the ranking."""
         finite = bool(np.isfinite(self.numbers).all())
         return Rows(self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score")
 
-    def users_with_rising_scores(self) -> int:
-        """How many users have a score that is above the one before it."""
-        users, scores = self.users.codes, self.numbers
-        if np.count_nonzero(users[1:] != users[:-1]) + 1 > len(self.users.names):
-            order = sort_by_code(users)
-            users, scores = users[order], scores[order]
+    def count_unsorted(self) -> int:
+        """Counts the users who have a score above the previous one."""
+        order = np.argsort(self.users.codes, kind="stable")
+        users, scores = self.users.codes[order], self.numbers[order]
         rises = (scores[1:] > scores[:-1]) & (users[1:] == users[:-1])
         return len(np.unique(users[1:][rises]))
 
-    def by_score(self) -> Triples:
-        """Each user's rows with the highest score first; equal scores keep the order of the file."""
-        order = np.argsort(-self.numbers, kind="stable")
-        return self.take(order[np.argsort(self.users.codes[order], kind="stable")])
+    def sort_by_score(self) -> Triples:
+        """Sorts each user's rows by score, descending; ties keep the order of the file."""
+        return self.take(np.lexsort((-self.numbers, self.users.codes)))
 
 
 def read_result(
@@ -126,23 +121,23 @@ def read_result(
     finite: bool = True,
     repeats: Repeats = "drop",
 ) -> Triples:
-    """Recommendations or predictions, `user,item,score`.
+    """Reads recommendations or predictions, `user,item,score`.
 
     Args:
         path: an `out-N.txt`.
         ranking: whether rows are lists; predictions have no order to check.
-        order: "given" takes the order of the file; "score" sorts each user's rows, stably.
-        header: whether to leave out the first line.
+        order: "given" keeps the order of the file; "score" sorts each user's rows, stably.
+        header: whether to skip the first line.
         finite: False accepts NaN and Infinity as scores, which then are not used.
-        repeats: of a repeated (user, item) the first row counts, with a warning; or all rows are kept.
+        repeats: "drop" keeps the first row of a repeated (user, item), with a warning; "keep" keeps all rows.
     """
     triples = _read(path, ",", header, finite, repeats)
     if ranking and order == "score":
-        return triples.by_score()
-    rising = triples.users_with_rising_scores() if ranking else 0
-    if rising:
+        return triples.sort_by_score()
+    unsorted = triples.count_unsorted() if ranking else 0
+    if unsorted:
         warnings.warn(
-            f"{triples.path}: {rising} user(s) have scores that rise down the list; the order of the file counts, "
+            f"{triples.path}: {unsorted} user(s) have unsorted lists; the order of the file counts, "
             'order="score" sorts',
             FileWarning,
             stacklevel=2,
@@ -151,13 +146,13 @@ def read_result(
 
 
 def read_split(path: str | os.PathLike[str], *, header: bool = False, repeats: Repeats = "drop") -> Triples:
-    """Ratings of `train.txt` or `test.txt`, `user<TAB>item<TAB>rating`; further columns are not read."""
+    """Reads ratings of `train.txt` or `test.txt`, `user<TAB>item<TAB>rating`; ignores further columns."""
     return _read(path, "\t", header, repeats=repeats)
 
 
 def read_ratings(path: str | os.PathLike[str]) -> Triples:
-    """The ratings a study was made from; any of tab, comma, semicolon and blank may separate."""
-    first = _first_line(_bytes(path)).decode("utf-8", "replace")
+    """Reads the original ratings of a study; columns are separated by tab, comma, semicolon or blank."""
+    first = _first_line(_read_bytes(path)).decode("utf-8", "replace")
     return _read(path, next((sign for sign in "\t;, " if sign in first), ","))
 
 
@@ -168,14 +163,14 @@ def _read(
     finite: bool = True,
     repeats: Repeats = "drop",
 ) -> Triples:
-    name, data = os.fspath(path), _bytes(path)
-    triples = None if header else _parsed_at_once(name, data, separator, finite)
+    name, data = os.fspath(path), _read_bytes(path)
+    triples = None if header else _parse_with_arrow(name, data, separator, finite)
     if triples is None:
-        triples = _parsed_by_line(name, data, separator, header, finite)
-    return triples if repeats == "keep" else _without_repeats(triples)
+        triples = _parse_by_line(name, data, separator, header, finite)
+    return triples if repeats == "keep" else _drop_repeats(triples)
 
 
-def _bytes(path: str | os.PathLike[str]) -> bytes:
+def _read_bytes(path: str | os.PathLike[str]) -> bytes:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -193,8 +188,8 @@ def _first_line(data: bytes) -> bytes:
     return data if end < 0 else data[:end]
 
 
-def _parsed_at_once(path: str, data: bytes, separator: str, finite: bool) -> Triples | None:
-    """The rows of a regular file; None where a line has to be looked at."""
+def _parse_with_arrow(path: str, data: bytes, separator: str, finite: bool) -> Triples | None:
+    """Parses a regular file; returns None if a line is irregular."""
     stop = len(data)
     while data[stop - 1] in b"\r\n":
         stop -= 1
@@ -226,8 +221,8 @@ def _parsed_at_once(path: str, data: bytes, separator: str, finite: bool) -> Tri
     return Triples(path, users, items, numbers)
 
 
-def _parsed_by_line(path: str, data: bytes, separator: str, header: bool, finite: bool) -> Triples:
-    """The same, slowly, with an eye on every line."""
+def _parse_by_line(path: str, data: bytes, separator: str, header: bool, finite: bool) -> Triples:
+    """Parses any file line by line, slowly; errors name the line."""
     lines = data.rstrip().split(b"\n")
     rows: list[tuple[str, str, float]] = []
     at: list[int] = []
@@ -238,13 +233,13 @@ def _parsed_by_line(path: str, data: bytes, separator: str, header: bool, finite
         if not line.strip():
             blank.append(number)
             continue
-        rows.append(_row(path, number, line, separator, finite))
+        rows.append(_parse_row(path, number, line, separator, finite))
         at.append(number)
     if not rows:
         raise InputError(f"{path} is empty", "no rows", "was the run finished?")
     if blank:
         warnings.warn(
-            f"{path}, line {blank[0]}: {len(blank)} blank line(s) left out; LibRec itself stops reading at the first",
+            f"{path}, line {blank[0]}: {len(blank)} blank line(s) skipped; LibRec itself stops reading at the first",
             FileWarning,
             stacklevel=4,
         )
@@ -253,7 +248,7 @@ def _parsed_by_line(path: str, data: bytes, separator: str, header: bool, finite
     return Triples(path, coded[0], coded[1], np.array(numbers, dtype=np.float64), np.array(at))
 
 
-def _row(path: str, number: int, line: bytes, separator: str, finite: bool) -> tuple[str, str, float]:
+def _parse_row(path: str, number: int, line: bytes, separator: str, finite: bool) -> tuple[str, str, float]:
     where = f"{path}, line {number}"
     try:
         text = line.decode("utf-8").rstrip("\r")
@@ -266,13 +261,13 @@ def _row(path: str, number: int, line: bytes, separator: str, finite: bool) -> t
     if not user or not item:
         raise BadValueError(f"{where}: an id is empty", repr(text), "give every row a user and an item")
     try:
+        # Python alone accepts 1_000.
         value = float(score.replace("_", "?"))
     except ValueError:
-        what = "the third column is not a number"
-        hint = "these files have no header; header=True leaves the first line out" if number == 1 else "correct the row"
-        raise BadValueError(f"{where}: {what}", repr(text), hint) from None
+        hint = "these files have no header; header=True skips the first line" if number == 1 else "correct the row"
+        raise BadValueError(f"{where}: the third column is not a number", repr(text), hint) from None
     if finite and not math.isfinite(value):
-        hint = "correct the row; finite=False goes on by the order of the file"
+        hint = "correct the row; finite=False ranks by the order of the file"
         raise BadValueError(f"{where}: the third column is not finite", repr(text), hint)
     return user, item, value
 
@@ -288,19 +283,19 @@ def _too_few(where: str, text: str, separator: str, found: int) -> BadValueError
     return BadValueError(f"{where}: {found} column(s), three are needed", repr(text), "is the file complete?")
 
 
-def _without_repeats(triples: Triples) -> Triples:
-    """The first row of every (user, item)."""
-    pairs = triples.users.codes.astype(np.int64) * len(triples.items.names) + triples.items.codes
-    _, first = np.unique(pairs, return_index=True)
-    repeated = len(pairs) - len(first)
+def _drop_repeats(triples: Triples) -> Triples:
+    """Keeps the first row of every (user, item)."""
+    keys = triples.users.codes.astype(np.int64) * len(triples.items.names) + triples.items.codes
+    _, first = np.unique(keys, return_index=True)
+    repeated = len(keys) - len(first)
     if not repeated:
         return triples
     kept = np.sort(first)
-    row = int(np.setdiff1d(np.arange(len(pairs)), kept, assume_unique=True)[0])
+    row = int(np.setdiff1d(np.arange(len(keys)), kept, assume_unique=True)[0])
     user, item = (column.names[int(column.codes[row])].as_py() for column in (triples.users, triples.items))
     warnings.warn(
-        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} occur again; "
-        f"of {repeated} repeated row(s) the first counts",
+        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} are repeated; "
+        f"{repeated} repeated row(s) dropped, the first of each pair counts",
         DuplicateRowsWarning,
         stacklevel=4,
     )

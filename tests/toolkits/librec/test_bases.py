@@ -11,7 +11,7 @@ import pytest
 import bridgeval
 from bridgeval.errors import BadParameterError, InputError, MetricFailedError, PluginFailedError
 from bridgeval.toolkits.librec import Fold, ListBasedMetric, RowBasedMetric, custom
-from bridgeval.toolkits.librec.custom import script_class
+from bridgeval.toolkits.librec.custom import import_script
 from tests.toolkits.librec.studies import random_fold, write
 
 
@@ -160,7 +160,7 @@ def test_a_metric_that_gives_no_number_is_an_error():
         def postprocessing(self):
             return 1.0, 2.0
 
-    with pytest.raises(MetricFailedError, match="must give a number"):
+    with pytest.raises(MetricFailedError, match="must return a number"):
         bridgeval.evaluate({"u": ["a"]}, {"u": ["a"]}, custom(Pair))
 
 
@@ -171,7 +171,7 @@ def test_constructors_of_another_shape_are_refused():
 
     with pytest.raises(BadParameterError, match="takes 1 arguments"):
         bridgeval.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1.0}}, custom(Odd))
-    with pytest.raises(BadParameterError, match="cannot be made of 2 arguments"):
+    with pytest.raises(BadParameterError, match="cannot be built from 2 arguments"):
         RowBasedMetric({}, TEST)
     with pytest.raises(BadParameterError, match="must extend"):
         custom(dict)
@@ -202,7 +202,7 @@ def test_a_script_sees_our_classes_only_while_it_is_imported(tmp_path):
     write(tmp_path / "helper_of_the_script.py", "VALUE = 2.5")
     paths = list(sys.path)
     before = {name for name in sys.modules if name.startswith("librec_auto")}
-    metric = script_class(path)
+    metric = import_script(path)
     assert issubclass(metric, ListBasedMetric)
     assert {name for name in sys.modules if name.startswith("librec_auto")} == before
     assert sys.path == paths
@@ -220,5 +220,5 @@ def test_a_script_sees_our_classes_only_while_it_is_imported(tmp_path):
 )
 def test_a_script_that_cannot_be_used_is_an_error(tmp_path, text, found):
     with pytest.raises(PluginFailedError, match=found):
-        script_class(write(tmp_path / "bad.py", text))
+        import_script(write(tmp_path / "bad.py", text))
     assert "librec_auto" not in sys.modules

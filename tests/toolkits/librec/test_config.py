@@ -86,5 +86,5 @@ def test_broken_xml_is_an_error_that_names_the_file(tmp_path, text):
 
 def test_a_list_size_that_is_no_number_is_an_error(tmp_path):
     path = write(tmp_path / "config.xml", "<x><metric><list-size>ten</list-size></metric></x>")
-    with pytest.raises(InputError, match="must be a whole number; found: 'ten'"):
+    with pytest.raises(InputError, match="must be an integer; found: 'ten'"):
         read_config(path)

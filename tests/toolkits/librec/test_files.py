@@ -104,7 +104,7 @@ def test_blank_lines_in_the_middle_are_left_out_with_a_warning(tmp_path):
 
 def test_of_a_repeated_pair_the_first_row_counts_with_a_warning(tmp_path):
     path = write(tmp_path / "out-1.txt", "1,a,0.5", "2,a,0.4", "1,a,0.9", "1,b,0.1")
-    with pytest.warns(DuplicateRowsWarning, match=r"line 3: user '1' and item 'a' occur again; of 1 repeated"):
+    with pytest.warns(DuplicateRowsWarning, match=r"line 3: user '1' and item 'a' are repeated; 1 repeated"):
         rows = read_result(path)
     assert rows.numbers.tolist() == [0.5, 0.4, 0.1]
     assert rows.line(2) == 4
@@ -112,9 +112,9 @@ def test_of_a_repeated_pair_the_first_row_counts_with_a_warning(tmp_path):
     assert read_result(path, repeats="keep", ranking=False).numbers.tolist() == [0.5, 0.4, 0.9, 0.1]
 
 
-def test_rising_scores_are_counted_by_user_and_the_order_of_the_file_is_kept(tmp_path):
+def test_unsorted_lists_are_counted_by_user_and_the_order_of_the_file_is_kept(tmp_path):
     path = write(tmp_path / "out-1.txt", "2,a,0.1", "1,a,0.5", "2,b,0.9", "1,b,0.4", "3,a,0.2", "3,b,0.2")
-    with pytest.warns(FileWarning, match=r"1 user\(s\) have scores that rise"):
+    with pytest.warns(FileWarning, match=r"1 user\(s\) have unsorted lists"):
         rows = read_result(path)
     assert rows.items.ids.tolist() == ["a", "a", "b", "b", "a", "b"]
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bridgeval.errors import BadValueError
-from bridgeval.toolkits.librec.java import java_values, logged_values, output_values
+from bridgeval.toolkits.librec.java import read_java_values, read_log, read_output
 from tests.toolkits.librec.studies import GOLDENS, write
 
 LOG = [
@@ -22,7 +22,7 @@ LOG = [
 
 
 def test_logs_give_exponents_nan_and_folds_by_all_digits(tmp_path):
-    values = logged_values(write(tmp_path / "librec-1.log", *LOG))
+    values = read_log(write(tmp_path / "librec-1.log", *LOG))
     assert values[10]["PrecisionEvaluator"] == 4.0e-4
     assert values[10]["NoveltyEvaluator"] == -1.5e-7
     assert math.isnan(values[10]["MiscalibrationEvaluator"])
@@ -32,16 +32,16 @@ def test_logs_give_exponents_nan_and_folds_by_all_digits(tmp_path):
 def test_the_newest_log_wins_and_output_stands_in_for_none(tmp_path):
     write(tmp_path / "log" / "librec-20260101_000000.log", *LOG)
     write(tmp_path / "log" / "librec-20270101_000000.log", LOG[1], LOG[2].replace("4.0E-4", "0.5"))
-    assert java_values(tmp_path) == {10: {"PrecisionEvaluator": 0.5}}
+    assert read_java_values(tmp_path) == {10: {"PrecisionEvaluator": 0.5}}
     bare = tmp_path / "bare"
     fold = '<cv id="3"><metric name="RMSEEvaluator">1.5</metric><metric name="x.py">2</metric></cv>'
     write(bare / "output.xml", f"<experiment><results><folds>{fold}</folds></results></experiment>")
-    assert java_values(bare) == {3: {"RMSEEvaluator": 1.5}}
-    assert java_values(tmp_path / "nothing") == {}
+    assert read_java_values(bare) == {3: {"RMSEEvaluator": 1.5}}
+    assert read_java_values(tmp_path / "nothing") == {}
 
 
 def test_values_of_python_metrics_are_not_read_from_the_output():
-    values = output_values(GOLDENS / "real_rating_kcv2" / "study" / "exp00001" / "output.xml")
+    values = read_output(GOLDENS / "real_rating_kcv2" / "study" / "exp00001" / "output.xml")
     assert set(values) == {1, 2}
     assert not any(name.endswith(".py") for name in values[1])
 
@@ -49,4 +49,4 @@ def test_values_of_python_metrics_are_not_read_from_the_output():
 def test_what_is_no_number_is_named(tmp_path):
     log = write(tmp_path / "librec-1.log", *LOG[:2], LOG[2].replace("4.0E-4", "oops"))
     with pytest.raises(BadValueError, match=r"librec-1.log, line 3: not a number; found: 'oops'"):
-        logged_values(log)
+        read_log(log)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from scipy import stats
 
 import bridgeval
 from bridgeval.errors import BadParameterError, DuplicateRowsWarning, NeedError, UnknownMetricError
-from bridgeval.toolkits.librec.conventions import JAVA, LIBREC, METRICS, java_metric, protecting, script_metric
+from bridgeval.toolkits.librec.conventions import JAVA, LIBREC, METRICS, name_java_metric, name_script_metric
 from bridgeval.toolkits.librec.features import read_features
 from bridgeval.toolkits.librec.study_config import Config, Feature, Script
 from tests.toolkits.librec.studies import GOLDENS, Fold, pairs, random_fold, write
@@ -229,18 +231,14 @@ def test_which_of_several_features_is_protected_must_be_named(fold):
             fold.evaluate(f"librec:{name}")
 
 
-def test_a_study_s_protected_feature_is_taken_by_metrics_of_its_side():
-    psp, csp = bridgeval.parse("librec:psp(users='any')@5")[0], bridgeval.parse("librec:csp@5")[0]
-    assert str(protecting(psp, Feature("new"))) == 'librec:psp(users="any", protected="new")@5'
-    assert protecting(psp, Feature("F", "user")) is psp
-    assert protecting(csp, Feature("F", "user")) == bridgeval.parse('librec:csp(protected="F")@5')[0]
-    named = bridgeval.parse('StatisticalParity(protected="old")@5')[0]
-    assert protecting(named, Feature("new")) is named
-    assert str(protecting(bridgeval.parse("StatisticalParity@5")[0], Feature("new"))) == str(named).replace(
-        "old", "new"
-    )
-    recall = bridgeval.parse("Recall@5")[0]
-    assert protecting(recall, Feature("new")) is recall
+def test_metrics_take_the_fold_s_protected_feature_if_it_is_of_their_side(fold):
+    for name, other in (("psp", "csp"), ("csp", "psp")):
+        side, feature = ("item", "new") if name == "psp" else ("user", "F")
+        protecting = replace(fold, protected=Feature(feature, side))
+        named = f'librec:{name}(protected="{feature}")@5'
+        assert value(protecting, f"librec:{name}@5") == value(fold, named)
+        with pytest.raises(BadParameterError, match="must be named"):
+            value(protecting, f"librec:{other}@5")
 
 
 def test_java_means_are_nan_when_a_user_has_no_value(fold):
@@ -278,19 +276,19 @@ def test_every_name_parses_back_to_an_equal_metric():
 
 def test_every_java_metric_goes_by_its_short_name_and_by_that_in_the_log():
     for short, (logged, _) in JAVA.items():
-        assert java_metric(short, Config()) == java_metric(logged, Config())
-        assert java_metric(f"net.librec.eval.{logged}", Config()) == java_metric(short, Config())
+        assert name_java_metric(short, Config()) == name_java_metric(logged, Config())
+        assert name_java_metric(f"net.librec.eval.{logged}", Config()) == name_java_metric(short, Config())
 
 
 def test_names_of_a_configuration_carry_cutoff_and_feature():
     config = Config(list_size=7, protected=Feature("new"))
-    assert java_metric("sp", config) == 'librec:PStatisticalParityEvaluator(protected="new")@7'
-    assert java_metric("rmse", config) == "librec:RMSEEvaluator"
-    assert script_metric(Script("alpha-IA.py", None, {"alpha": "3"})) == "librec:alpha_ia(alpha=3)"
-    assert script_metric(Script("kendall_tau.py", None, {"list_size": "4"})) == "librec:kendall_tau@4"
-    assert script_metric(Script("test_metric.py", None)) is None
-    with pytest.raises(UnknownMetricError, match="'diversity' is not known"):
-        java_metric("diversity", config)
+    assert name_java_metric("sp", config) == 'librec:PStatisticalParityEvaluator(protected="new")@7'
+    assert name_java_metric("rmse", config) == "librec:RMSEEvaluator"
+    assert name_script_metric(Script("alpha-IA.py", None, {"alpha": "3"})) == "librec:alpha_ia(alpha=3)"
+    assert name_script_metric(Script("kendall_tau.py", None, {"list_size": "4"})) == "librec:kendall_tau@4"
+    assert name_script_metric(Script("test_metric.py", None)) is None
+    with pytest.raises(UnknownMetricError, match="no Java metric 'diversity'"):
+        name_java_metric("diversity", config)
 
 
 def test_test_order_gains_do_not_overflow():
@@ -329,3 +327,31 @@ def test_rows_that_come_twice_count_twice_for_the_scripts_of_librec_auto():
     assert report["librec:ndcg_testorder@2"] == pytest.approx(expected["pypi"]["ndcg@2"]["value"], rel=1e-9)
     alpha = expected["head"]["alpha_ia[alpha=2]"]["value"]
     assert report["librec:alpha_ia(alpha=2)"] == pytest.approx(alpha, rel=1e-9)
+
+
+def alpha_ia_by_loop(lists: list[list[str]], alpha: int) -> float:
+    """Visits lists in order: adds their rows, then counts the distinct items that reached alpha."""
+    shown: Counter[str] = Counter()
+    for items in lists:
+        shown.update(items)
+        often = sum(shown[item] >= alpha for item in set(items))
+    return often / len(lists)
+
+
+@pytest.mark.parametrize("alpha", [1, 2, 3])
+def test_alpha_ia_counts_a_repeated_item_of_the_last_list_once(tmp_path, alpha):
+    # By hand for alpha=2: item 1 was shown three times and item 3 twice, both are in the last list: 2 items of 2 users.
+    lists = {"9": ["2", "1"], "10": ["1", "1", "3", "3"]}
+    rows = [f"{user},{item},0.5" for user, items in lists.items() for item in items]
+    test = write(tmp_path / "test.txt", "9\t1\t1", "10\t1\t1")
+    fold = Fold(write(tmp_path / "out-1.txt", *rows), test, repeats="keep")
+    name = f"librec:alpha_ia(alpha={alpha})"
+    with pytest.warns(DuplicateRowsWarning):
+        report = fold.evaluate(name, per_user=True)
+    assert report[name] == alpha_ia_by_loop([lists["9"], lists["10"]], alpha)
+    assert report.per_user(name)["user"].tolist() == ["9", "10"]
+    # With an item that is not a number, users are sorted as text: "9" is the last.
+    named = [row.replace(",3,", ",x,") for row in rows]
+    with pytest.warns(DuplicateRowsWarning):
+        report = replace(fold, result=write(tmp_path / "out-2.txt", *named)).evaluate(name)
+    assert report[name] == alpha_ia_by_loop([["1", "1", "x", "x"], ["2", "1"]], alpha)
