@@ -14,7 +14,18 @@ import pyarrow.compute as pc
 
 import bridgeval
 from bridgeval.errors import MisalignedError
-from bridgeval.plugin import Context, DeferredSource, Ids, Inputs, LocalSource, Needs, Rows, Table, encode_ids, list_offers
+from bridgeval.plugin import (
+    Context,
+    DeferredSource,
+    Ids,
+    Inputs,
+    LocalSource,
+    Needs,
+    Rows,
+    Table,
+    encode_ids,
+    list_offers,
+)
 from bridgeval.toolkits.librec.features import Features, read_features
 from bridgeval.toolkits.librec.study_config import Feature
 from bridgeval.toolkits.librec.study_files import Repeats, Triples, read_ratings, read_result, read_split
