@@ -1,4 +1,4 @@
-"""WarpRec: its forty metrics by its names, score matrices, its metric classes and the files it writes."""
+"""WarpRec: its forty metrics by its names, its metric classes, and the files that it writes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Classes with the interface of WarpRec's, so that a metric written by its guide runs here after changing an import.
+"""Classes with WarpRec's interface: a metric written by its guide runs here after changing the import line.
 
     from bridgeval.toolkits.warprec import MetricBlock, UserAverageTopKMetric, metric, metric_registry
 
-`metric(MyMetric, k=10)` makes a class one of ours; `adapter.py` says how.
+`metric(MyMetric, k=10)`, in `custom.py`, makes a class a metric of the engine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Reduction = str | Callable[[Tensor], Tensor] | None
 
 
 class MetricBlock(Enum):
-    """The tensors a metric may ask for. B users, N items, k the metric's cutoff."""
+    """The tensors that a metric can ask for. B users, N items, k the metric's cutoff."""
 
     BINARY_RELEVANCE = "binary_relevance"
     """`[B, N]` float: 1 where the item is relevant."""
@@ -38,7 +38,7 @@ class MetricBlock(Enum):
     """`[B, k]`."""
 
     def keyword(self, k: int | None) -> str:
-        """The name under which `update` gets it: `top_10_indices`."""
+        """The keyword argument of `update` that holds it: `top_10_indices`."""
         return self.value if k is None else self.value.replace("top_k_", f"top_{k}_")
 
 
@@ -68,18 +68,18 @@ class BaseMetric(nn.Module):
         Args:
             name: the attribute it becomes.
             default: its value without data: a tensor, or an empty list.
-            dist_reduce_fx: how the states of two sets of users are merged: "sum", "mean" (weighted by users), "max",
-                "min", "cat", or a function of two stacked tensors. A state with a row for each user needs none.
+            dist_reduce_fx: merges the states of two sets of users: "sum", "mean" (weighted by users), "max", "min",
+                "cat", or a function of two stacked tensors. A state with a row for each user needs none.
             persistent: not used.
         """
         self.state_reductions[name] = dist_reduce_fx
-        self.state_defaults[name] = default.detach().clone() if isinstance(default, Tensor) else list(default)
-        setattr(self, name, default.detach().clone() if isinstance(default, Tensor) else list(default))
+        self.state_defaults[name] = _copy(default)
+        setattr(self, name, _copy(default))
 
     def reset(self) -> None:
         """Sets every state back to its default."""
         for name, default in self.state_defaults.items():
-            setattr(self, name, default.clone() if isinstance(default, Tensor) else list(default))
+            setattr(self, name, _copy(default))
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define update(preds, user_indices, **kwargs)")
@@ -96,7 +96,7 @@ class BaseMetric(nn.Module):
         return self._REQUIRED_COMPONENTS
 
     def block(self, which: MetricBlock, kwargs: Mapping[str, Any]) -> Tensor:
-        """A block out of the keyword arguments of `update`; an error where it is missing, never zeros."""
+        """A block from the keyword arguments of `update`; a missing block is an error, never zeros."""
         keyword = which.keyword(getattr(self, "k", None))
         found: Tensor | None = kwargs.get(keyword)
         if found is None:
@@ -139,6 +139,10 @@ class BaseMetric(nn.Module):
     def top_k_relevance(cls, preds: Tensor, target: Tensor, k: int) -> Tensor:
         """The target of the k highest scores."""
         return cls.top_k_relevance_from_indices(target, cls.top_k_values_indices(preds, k)[1])
+
+
+def _copy(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, Tensor) else list(value)
 
 
 class TopKMetric(BaseMetric):
@@ -186,7 +190,7 @@ class UserAverageTopKMetric(TopKMetric):
         self.add_state("user_interactions", torch.zeros(num_users, dtype=torch.float64), "sum")
 
     def unpack_inputs(self, preds: Tensor, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Target, valid users and the relevance of the first k places, as `compute_scores` is given them."""
+        """Target, valid users and the relevance of the first k places, as `compute_scores` gets them."""
         return (
             self.block(MetricBlock.BINARY_RELEVANCE, kwargs),
             self.block(MetricBlock.VALID_USERS, kwargs),
@@ -219,7 +223,7 @@ class UserAverageTopKMetric(TopKMetric):
 class RatingMetric(BaseMetric):
     """An error between scores and ratings, averaged over each user's rated items: subclasses define the error.
 
-    Items without a score, masked ones among them, do not enter; users without any are undefined.
+    Items without a score, or masked, are left out; the metric is undefined for users who have no other.
     """
 
     _CAN_COMPUTE_PER_USER: ClassVar[bool] = True
@@ -250,7 +254,7 @@ class RatingMetric(BaseMetric):
 
 
 class MetricRegistry:
-    """Classes by name, without regard to case.
+    """Classes by name; upper and lower case are the same.
 
     >>> registry = MetricRegistry()
     >>> @registry.register("FirstHit")
@@ -265,7 +269,7 @@ class MetricRegistry:
         self._classes: dict[str, type[BaseMetric]] = {}
 
     def register(self, name: str | None = None) -> Callable[[type[BaseMetric]], type[BaseMetric]]:
-        """A decorator that keeps a class under a name; its own by default."""
+        """A decorator that registers a class under a name; its own by default."""
 
         def keep(metric: type[BaseMetric]) -> type[BaseMetric]:
             key = (name or metric.__name__).upper()

@@ -1,13 +1,13 @@
-"""WarpRec 1.4.6: its names and parameters for native metrics, with what makes its numbers.
+"""WarpRec 1.4.6: its names and parameters for native metrics that give its numbers.
 
-Where WarpRec raises, or mixes in what it evaluated before (F1, EucDistance, Hypervolume and BiasDisparityBD do when an
-evaluator is used again), the sound value is given. Three things hold for the whole table:
+Where WarpRec raises an error, or mixes in an earlier evaluation (F1, EucDistance, Hypervolume and BiasDisparityBD do if
+an evaluator is used twice), the correct value is given. Three rules hold for the whole table:
 
-- Masked items, scored -inf, stay in lists that are too short without them, count as recommended, and as hits.
-- A user's own metric is averaged over users with a relevant item. Metrics over all lists take every user that has a row
-  of relevance, be its gain 0 or below. F1 and what is made of several metrics take all users: those of `users=`, else
-  those of the history, as the rows of WarpRec's training matrix.
-- Order among equal scores is the native one; WarpRec leaves it to `torch.topk`.
+- Masked items, scored -inf, stay in lists that are too short without them; they count as recommended, and as hits.
+- Metrics with a value for each user are averaged over users with a relevant item. Metrics over all lists take every
+  user that has a row of relevance, even if its gain is 0 or below. F1 and metrics made of others take all users: those
+  of `users=`, else those of the history, which are the rows of WarpRec's training matrix.
+- Equal scores are ordered as in native metrics; WarpRec leaves their order to `torch.topk`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bridgeval.plugin import Convention, Entry, entry
 
 
 def own(metric: Any, **parameters: Any) -> Entry:
-    """A metric of each user."""
+    """A metric with a value for each user."""
     return entry(metric, **{"masked": "keep", **parameters})
 
 

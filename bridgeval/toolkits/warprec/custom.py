@@ -1,4 +1,4 @@
-"""From a class written for WarpRec to a metric of ours."""
+"""A class written for WarpRec as a metric of the engine."""
 
 from __future__ import annotations
 
@@ -13,31 +13,28 @@ import torch
 from torch import Tensor
 
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
-from bridgeval.plugin import Blocks, Metric, Needs, Result, UserMetric, check_cutoff, literal, tensor_of
-from bridgeval.toolkits.warprec.bases import (
-    BaseMetric,
-    RatingMetric,
-    UserAverageTopKMetric,
-    metric_registry,
-)
-from bridgeval.toolkits.warprec.states import AuthorState, Axis, Part
-from bridgeval.toolkits.warprec.tensors import Rows, item_space, rows_of
+from bridgeval.plugin import Blocks, Metric, Needs, Result, UserGroups, UserMetric, check_cutoff
+from bridgeval.toolkits.warprec.author_state import AuthorState, Axis, Part
+from bridgeval.toolkits.warprec.bases import BaseMetric, RatingMetric, UserAverageTopKMetric, metric_registry
+from bridgeval.toolkits.warprec.dense_rows import DenseRows, split_rows
 
-# What a constructor may ask for -> what has to be given for it, and what it has a row for.
-FROM_CONTEXT: dict[str, tuple[str, Axis]] = {
-    "item_interactions": ("item popularity", "items"),
-    "item_cluster": ("item groups", "items"),
-    "feature_lookup": ("item features", "items"),
-    "user_cluster": ("user groups", "users"),
+# An argument of a constructor -> the context that fills it in. It has a row for each item, or for each user.
+FROM_CONTEXT = {
+    "item_interactions": "item popularity",
+    "item_cluster": "item groups",
+    "feature_lookup": "item features",
+    "user_cluster": "user groups",
 }
 SIZES = ("num_users", "num_items")
 DENSE = ("binary_relevance", "discounted_relevance", "ground")
+# Marks a constructor that takes any keyword.
+ANY = "**"
 
 
 def metric(which: type[BaseMetric] | str, k: int | None = None, **parameters: Any) -> Metric:
-    """A metric of ours made of a class written for WarpRec, to be given to `evaluate(metrics=[...])`.
+    """Makes a class written for WarpRec a metric that `evaluate(metrics=[...])` accepts.
 
-    A class on `UserAverageTopKMetric` or `RatingMetric` gives every user a value, so that it can be summarised, kept by
+    A class on `UserAverageTopKMetric` or `RatingMetric` gives every user a value, so that it can be summarized, kept by
     user and combined (F1, EucDistance). Any other keeps its own states, which merge as `add_state` says.
 
     Args:
@@ -54,68 +51,68 @@ def metric(which: type[BaseMetric] | str, k: int | None = None, **parameters: An
     0.5
     """
     author = metric_registry.get_class(which) if isinstance(which, str) else which
-    wanted = _constructor(author)
-    unknown = [name for name in parameters if name not in wanted and "**" not in wanted]
-    if unknown:
-        raise BadParameterError(
-            f"{author.__name__} has no parameter {unknown[0]!r}", hint=f"it has {', '.join(wanted)}"
-        )
-    if ("k" in wanted) != (k is not None):
-        raise BadParameterError(
-            f"{author.__name__} {'needs a' if k is None else 'takes no'} cutoff",
-            hint=f"metric({author.__name__}, k=10)",
-        )
-    missing = [
-        name
-        for name, needed in wanted.items()
-        if needed and name not in parameters and name not in (*SIZES, *FROM_CONTEXT, "k", "**")
-    ]
-    if missing:
-        raise BadParameterError(
-            f"{author.__name__} needs {missing[0]!r}", hint=f"metric({author.__name__}, {missing[0]}=...)"
-        )
-    given = ", ".join(f"{name}={literal(value)}" for name, value in parameters.items())
+    _check_arguments(author, k, parameters)
+    given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
     label = f"custom:{author.__name__}" + (f"({given})" if given else "")
-    kind = ByUser if _gives_user_values(author) else ByState
+    gives_user_values = author.compute in (UserAverageTopKMetric.compute, RatingMetric.compute)
+    kind = AuthorUserMetric if gives_user_values else AuthorStateMetric
     return kind(author, tuple(parameters.items()), k, label=label)
 
 
-def _gives_user_values(author: type[BaseMetric]) -> bool:
-    own = {UserAverageTopKMetric.compute, RatingMetric.compute}
-    return author.compute in own
+def _check_arguments(author: type[BaseMetric], k: int | None, parameters: Mapping[str, Any]) -> None:
+    """Raises where the constructor would, before any data is read."""
+    name, wanted = author.__name__, read_constructor(author)
+    unknown = [given for given in parameters if given not in wanted and ANY not in wanted]
+    if unknown:
+        raise BadParameterError(f"{name} has no parameter {unknown[0]!r}", hint=f"it has {', '.join(wanted)}")
+    if ("k" in wanted) != (k is not None):
+        raise BadParameterError(f"{name} {'needs a' if k is None else 'takes no'} cutoff", hint=f"metric({name}, k=10)")
+    filled = {*parameters, *SIZES, *FROM_CONTEXT, "k"}
+    missing = [one for one, required in wanted.items() if required and one not in filled]
+    if missing:
+        raise BadParameterError(f"{name} needs {missing[0]!r}", hint=f"metric({name}, {missing[0]}=...)")
 
 
-def _constructor(author: type[BaseMetric]) -> dict[str, bool]:
-    """The constructor's arguments -> whether they must be given; `**` where it takes any."""
+def read_constructor(author: type[BaseMetric]) -> dict[str, bool]:
+    """The constructor's arguments -> whether they are required; with `ANY` where it takes any keyword.
+
+    A constructor with `**kwargs` hands them to its parent, whose arguments therefore belong to it too.
+    """
     arguments: dict[str, bool] = {}
-    for parent in author.__mro__:
-        if parent is BaseMetric:
-            break
-        if "__init__" not in parent.__dict__:
+    for parent in _own_classes(author):
+        if "__init__" not in vars(parent):
             continue
         found = list(inspect.signature(vars(parent)["__init__"]).parameters.values())[1:]
         for argument in found:
-            if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
-                continue
-            arguments.setdefault(argument.name, argument.default is argument.empty)
+            if argument.kind in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
+                arguments.setdefault(argument.name, argument.default is argument.empty)
         if not any(argument.kind is argument.VAR_KEYWORD for argument in found):
-            return {name: needed for name, needed in arguments.items() if name != "dist_sync_on_step"}
-    return {name: needed for name, needed in arguments.items() if name != "dist_sync_on_step"} | {"**": False}
-
-
-def _dense(author: type[BaseMetric]) -> frozenset[str]:
-    """The tensors over all items to make: those declared, and those that the author's code names."""
-    declared = {which.value for which in author._REQUIRED_COMPONENTS}
-    named: set[str] = set()
-    for parent in author.__mro__:
-        if parent is BaseMetric:
             break
+    else:
+        arguments[ANY] = False
+    arguments.pop("dist_sync_on_step", None)
+    return arguments
+
+
+def find_dense(author: type[BaseMetric]) -> frozenset[str]:
+    """The tensors over all items that the class reads: those it declares, and those that its code names.
+
+    WarpRec passes all of them to every `update`. They are as large as the scores, so that only those which the code
+    names as a parameter, or as a key of its keyword arguments, are made.
+    """
+    named = {which.value for which in author._REQUIRED_COMPONENTS}
+    for parent in _own_classes(author):
         for function in vars(parent).values():
             if inspect.isfunction(function):
                 named |= _strings(function.__code__) | set(inspect.signature(function).parameters)
-    asked = {name for name in DENSE if name in declared or name in named}
-    # The others are made of the ratings, so that these cost nothing more.
+    asked = named & set(DENSE)
+    # The others are made of the ratings, which therefore cost nothing more.
     return frozenset(asked | {"ground"} if asked else asked)
+
+
+def _own_classes(author: type[BaseMetric]) -> tuple[type, ...]:
+    """The class and its parents up to BaseMetric, which is left out."""
+    return author.__mro__[: author.__mro__.index(BaseMetric)]
 
 
 def _strings(code: CodeType) -> set[str]:
@@ -125,19 +122,25 @@ def _strings(code: CodeType) -> set[str]:
 
 
 @contextmanager
-def _named(author: type[BaseMetric], what: str) -> Iterator[None]:
-    """Puts the author's class into whatever its code raises."""
+def _blame(author: type[BaseMetric], method: str) -> Iterator[None]:
+    """Names the author's class in whatever its code raises."""
     try:
         yield
     except BridgevalError:
         raise
     except Exception as error:
-        raise MetricFailedError(f"{author.__name__}.{what} failed", f"{type(error).__name__}: {error}") from error
+        raise MetricFailedError(f"{author.__name__}.{method} failed", f"{type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True)
-class Adapted(Metric):
-    """What both kinds share: building an instance and feeding it rows."""
+class AuthorMetric(Metric):
+    """The base of both kinds below: makes an instance of the author's class and gives it rows.
+
+    Attributes:
+        author: the class.
+        arguments: those of its constructor that the user gave.
+        k: the cutoff, for classes that take one.
+    """
 
     author: type[BaseMetric]
     arguments: tuple[tuple[str, Any], ...] = ()
@@ -149,85 +152,86 @@ class Adapted(Metric):
             check_cutoff(self.author.__name__, self.k)
 
     def needs(self) -> Needs:
-        context = frozenset(need for need, _ in self._wanted.values())
+        context = frozenset(FROM_CONTEXT[name] for name in self._from_context)
         return replace(super().needs(), depth=0) | Needs(depth=self.k or 0, context=context)
 
     @property
-    def _wanted(self) -> dict[str, tuple[str, Axis]]:
-        asked = _constructor(self.author)
-        return {n: source for n, source in FROM_CONTEXT.items() if n in asked and n not in dict(self.arguments)}
+    def _from_context(self) -> list[str]:
+        """The arguments that the context fills in."""
+        asked, given = read_constructor(self.author), dict(self.arguments)
+        return [name for name in FROM_CONTEXT if name in asked and name not in given]
 
-    def _given(self, rows: Rows) -> dict[str, Tensor]:
-        """The tensors that the constructor asks for, laid against the rows and the items at hand."""
-        blocks, given = rows.blocks, {}
-        for name, (need, axis) in self._wanted.items():
-            table = need.split(" ")[1]
-            if axis == "users":
-                whole = blocks.lookup.users(table)[blocks.batch.start : blocks.batch.stop]
-                given[name] = whole[rows.rows]
+    def _read_context(self, rows: DenseRows) -> dict[str, Tensor]:
+        """The tensors that the constructor asks for, with a row for each user, or each item, at hand."""
+        blocks, found = rows.blocks, {}
+        for name in self._from_context:
+            if _axis(name) == "users":
+                found[name] = blocks[UserGroups()][rows.rows]
             else:
-                values = blocks.context.items[table]
-                given[name] = tensor_of(values.aligned(rows.space.ids)).to(blocks.device)
-        return given
+                table = blocks.context.items[FROM_CONTEXT[name].removeprefix("item ")]
+                found[name] = torch.tensor(table.aligned(rows.space.ids), device=blocks.device)
+        return found
 
-    def _instance(self, users: int, items: int, given: Mapping[str, Tensor]) -> BaseMetric:
-        asked = _constructor(self.author)
+    def _make(self, users: int, items: int, context: Mapping[str, Tensor]) -> BaseMetric:
+        asked = read_constructor(self.author)
         sizes = {name: size for name, size in zip(SIZES, (users, items), strict=True) if name in asked}
         cutoff = {} if self.k is None else {"k": self.k}
         padded = {
-            # An extra row for "no item", as in WarpRec's lookups; popularity has none there. Authors may write to both.
+            # A last row for "no item", as in WarpRec's lookups; popularity has none there. A copy: authors may write.
             name: value.clone()
             if name in ("item_interactions", "user_cluster")
             else torch.cat([value, torch.zeros_like(value[:1])])
-            for name, value in given.items()
+            for name, value in context.items()
         }
-        with _named(self.author, "__init__"):
+        with _blame(self.author, "__init__"):
             return self.author(**{**sizes, **padded, **cutoff, **dict(self.arguments)})
 
-    def _updated(self, rows: Rows, given: Mapping[str, Tensor]) -> BaseMetric:
+    def _feed(self, rows: DenseRows, context: Mapping[str, Tensor]) -> BaseMetric:
         """An instance that has seen the rows and nothing else."""
-        instance = self._instance(len(rows), len(rows.space), given).to(rows.blocks.device)
+        instance = self._make(len(rows), len(rows.space), context).to(rows.blocks.device)
         for name, default in instance.state_defaults.items():
             if isinstance(default, Tensor):
                 setattr(instance, name, default.to(rows.blocks.device, copy=True))
-        with _named(self.author, "update"), torch.no_grad():
-            instance.update(rows.preds, **rows.keywords(instance, _dense(self.author)))
+        with _blame(self.author, "update"), torch.no_grad():
+            instance.update(rows.preds, **rows.keywords(instance, find_dense(self.author)))
         return instance
 
 
+def _axis(name: str) -> Axis:
+    return "users" if FROM_CONTEXT[name].startswith("user ") else "items"
+
+
 @dataclass(frozen=True)
-class ByUser(Adapted, UserMetric):
+class AuthorUserMetric(AuthorMetric, UserMetric):
     """A class whose `compute` gives each user a value: every batch is an evaluation of its own."""
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = [self._of(rows) for rows in rows_of(blocks)]
-        return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64, device=blocks.device)
-
-    def _of(self, rows: Rows) -> Tensor:
-        instance = self._updated(rows, self._given(rows))
-        with _named(self.author, "compute"):
-            (values,) = instance.compute().values()
-        return values.double()
+        found = [torch.zeros(0, dtype=torch.float64, device=blocks.device)]
+        for rows in split_rows(blocks):
+            instance = self._feed(rows, self._read_context(rows))
+            with _blame(self.author, "compute"):
+                (values,) = instance.compute().values()
+            found.append(values.double())
+        return torch.cat(found)
 
 
 @dataclass(frozen=True)
-class ByState(Adapted):
+class AuthorStateMetric(AuthorMetric):
     """A class with states of its own."""
 
     def start(self) -> AuthorState:
         return AuthorState()
 
     def update(self, blocks: Blocks) -> AuthorState:
-        state = AuthorState()
-        for rows in rows_of(blocks):
-            state = state.merge(self._of(rows))
+        state = self.start()
+        for rows in split_rows(blocks):
+            state = state.merge(self._read_state(rows))
         return state
 
-    def _of(self, rows: Rows) -> AuthorState:
-        blocks, given = rows.blocks, self._given(rows)
-        axes = blocks.lookup.once((ByState, self), lambda: self._axes(len(rows), len(rows.space), given))
-        instance = self._updated(rows, given)
-        start = blocks.batch.start + rows.rows.start
+    def _read_state(self, rows: DenseRows) -> AuthorState:
+        context = self._read_context(rows)
+        axes = self._find_axes(len(rows), len(rows.space), context)
+        instance = self._feed(rows, context)
         parts = {
             name: Part.of(
                 f"{name!r} of {self.author.__name__}",
@@ -239,21 +243,20 @@ class ByState(Adapted):
             )
             for name, reduction in instance.state_reductions.items()
         }
-        kept = {
-            name: Part(name, self._wanted[name][1], "max", torch.zeros(1), value.cpu(), len(rows))
-            for name, value in given.items()
+        # "max": items that both sides have hold the same value in both.
+        given = {
+            name: Part(name, _axis(name), "max", torch.zeros(1), value.cpu(), len(rows))
+            for name, value in context.items()
         }
-        return AuthorState(
-            (blocks.batch.slates.users.slice(start, start + len(rows)),), item_space(blocks).ids, parts, kept
-        )
+        return AuthorState((rows.users,), rows.space.ids, parts, given)
 
-    def _axes(self, users: int, items: int, given: Mapping[str, Tensor]) -> dict[str, Axis]:
-        """Which states have a row for each user or item: those that grow when an instance is made for more of them."""
+    def _find_axes(self, users: int, items: int, context: Mapping[str, Tensor]) -> dict[str, Axis]:
+        """The states with a row for each user or item: those that grow when an instance is made for more of them."""
         more = {
-            name: torch.cat([value, *[value[-1:]] * (1 if self._wanted[name][1] == "users" else 2)])
-            for name, value in given.items()
+            name: torch.cat([value, *[value[-1:]] * (1 if _axis(name) == "users" else 2)])
+            for name, value in context.items()
         }
-        small, large = self._instance(users, items, given), self._instance(users + 1, items + 2, more)
+        small, large = self._make(users, items, context), self._make(users + 1, items + 2, more)
         axes: dict[str, Axis] = {}
         for name, default in small.state_defaults.items():
             shape = list(getattr(default, "shape", ()))
@@ -262,36 +265,36 @@ class ByState(Adapted):
                 raise BadParameterError(
                     f"the state {name!r} of {self.author.__name__} counts users or items beyond its first dimension",
                     f"shape {shape}",
-                    "put users or items first, or keep what is needed of them",
+                    "put users or items in the first dimension",
                 )
             kinds: dict[int, Axis] = {0: None, 1: "users", 2: "items"}
             axes[name] = kinds[grown[0]] if grown else None
         return axes
 
-    def compute(self, state: Any) -> Result:
+    def compute(self, state: AuthorState) -> Result:
         if state.items is None:
             return Result(float("nan"))
-        ids, order = state.sorted_users()
-        given = {name: part.final(order, None) for name, part in state.given.items()}
-        instance = self._instance(len(ids), len(state.items), given)
+        ids, order = state.sort_users()
+        context = {name: part.finish(order, None) for name, part in state.given.items()}
+        instance = self._make(len(ids), len(state.items), context)
         for name, part in state.parts.items():
-            setattr(instance, name, part.final(order, instance.state_defaults[name]))
-        with _named(self.author, "compute"), torch.no_grad():
+            setattr(instance, name, part.finish(order, instance.state_defaults[name]))
+        with _blame(self.author, "compute"), torch.no_grad():
             found = instance.compute()
         numbers = found if isinstance(found, Mapping) else {instance.name: found}
-        parts = {name: _number(value) for name, value in numbers.items()}
-        headline = parts.pop(instance.name, None) if instance.name in parts else None
+        parts = {name: _to_number(value) for name, value in numbers.items()}
+        headline = parts.pop(instance.name, None)
         if headline is None and len(parts) == 1:
             _, headline = parts.popitem()
-        return Result(headline, parts, users=_users(numbers.get(instance.name), len(ids)))
+        return Result(headline, parts, users=_count_users(numbers.get(instance.name), len(ids)))
 
 
-def _number(value: Any) -> float:
-    """A number as it is; of a tensor the mean of what is not NaN."""
+def _to_number(value: Any) -> float:
+    """A number as it is; of a tensor the mean of its cells without NaN."""
     return float(value.double().nanmean()) if isinstance(value, Tensor) else float(value)
 
 
-def _users(value: Any, users: int) -> int | None:
-    """How many users a per-user tensor has values for."""
+def _count_users(value: Any, users: int) -> int | None:
+    """The number of users that a per-user tensor has values for."""
     by_user = isinstance(value, Tensor) and value.ndim == 1 and len(value) == users
     return int((~value.isnan()).sum()) if by_user else None

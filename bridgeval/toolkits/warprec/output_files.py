@@ -1,6 +1,7 @@
 """The files that WarpRec writes: recommendations, splits and per-user values.
 
-Ids are kept as strings, whatever they look like; line ends may be CRLF; a header is told from a row by its numbers.
+Ids stay strings, also where they look like numbers; line ends may be CRLF. A first line with a number after the second
+column is a row, any other is a header.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ SEPARATORS = ("\t", ",", ";", "|")
 
 @dataclass(frozen=True)
 class Recommendations:
-    """The lists of one model, in the order of the file; can be given to `evaluate` as they are.
+    """The lists of one model, in the order of the file; `evaluate` accepts them.
 
     Attributes:
         model: the part of the file name before the time.
         rows: user, item and score; best first.
-        filled: rows left out because they scored -inf: train items that WarpRec fills short lists with.
+        filled: the number of rows left out because they scored -inf: train items that fill WarpRec's short lists.
     """
 
     model: str
@@ -43,7 +44,7 @@ class Recommendations:
 
 @dataclass(frozen=True)
 class PerUserValues:
-    """What WarpRec measured for each user.
+    """The values that WarpRec computed for each user.
 
     Attributes:
         model: the part of the file name before the cutoff.
@@ -58,7 +59,7 @@ class PerUserValues:
 
 def read_recommendations(path: str | os.PathLike[str]) -> Recommendations:
     """A file of `recs/`: user, item, score; with a header or without, in rank order."""
-    table = _table(path)
+    table = _read_table(path)
     if table.num_columns < 3 or not table.num_rows:
         raise InputError(
             f"{os.fspath(path)!r} holds no recommendations",
@@ -66,7 +67,7 @@ def read_recommendations(path: str | os.PathLike[str]) -> Recommendations:
             "a file of recs/ has the columns user, item, rating and k rows for each user",
         )
     users, items, scores = (table.column(place) for place in range(3))
-    numbers = _numbers(scores, path)
+    numbers = _read_numbers(scores, path)
     kept = np.flatnonzero(numbers != -np.inf)
     rows = Rows(
         Ids.of(users, "user ids").take(kept),
@@ -80,18 +81,17 @@ def read_recommendations(path: str | os.PathLike[str]) -> Recommendations:
 
 def read_split(path: str | os.PathLike[str]) -> pa.Table:
     """A file of `split/` (text or Parquet) with all its columns, the ids as strings."""
-    table = _table(path)
+    table = _read_table(path)
     if table.column_names[0] == "0":
-        table = table.rename_columns(
-            ["user_id", "item_id", "rating", *map(str, range(3, table.num_columns))][: table.num_columns]
-        )
+        names = ["user_id", "item_id", "rating", *table.column_names[3:]]
+        table = table.rename_columns(names[: table.num_columns])
     parts = find_columns("relevance", table.column_names)
     for part in ("user", "item"):
         at = table.column_names.index(parts[part])
         table = table.set_column(at, parts[part], table[parts[part]].cast(pa.large_string()))
     if "gain" in parts:
         at = table.column_names.index(parts["gain"])
-        table = table.set_column(at, parts["gain"], pa.array(_numbers(table[parts["gain"]], path)))
+        table = table.set_column(at, parts["gain"], pa.array(_read_numbers(table[parts["gain"]], path)))
     return table
 
 
@@ -104,32 +104,30 @@ def read_per_user(path: str | os.PathLike[str]) -> PerUserValues:
             Path(path).name,
             "WarpRec names them <model>_k_<k>_per_user_<time>.tsv",
         )
-    table = _table(path)
+    table = _read_table(path)
     users = Ids.of(table.column(0), "user ids")
-    values = {metric: UserTable(users, _numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]}
+    values = {metric: UserTable(users, _read_numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]}
     return PerUserValues(name["model"], int(name["k"]), values)
 
 
-def _table(path: str | os.PathLike[str]) -> pa.Table:
+def _read_table(path: str | os.PathLike[str]) -> pa.Table:
     """A table of strings; columns without a header are called 0, 1, 2, ..."""
     (file,) = find_files(os.fspath(path))
-    with open(file, "rb") as opened:
-        start = opened.readline()
+    with open(file, "rb") as stream:
+        start = stream.readline()
     if start.startswith(PARQUET_MAGIC):
         return pq.read_table(file)
     first = start.decode("utf-8", "replace").rstrip("\r\n")
     separator = max(SEPARATORS, key=first.count)
     names = first.split(separator)
     if any(_is_number(name) for name in names[2:]):
-        names, skip = [str(place) for place in range(len(names))], 0
+        names, header_lines = [str(place) for place in range(len(names))], 0
     else:
-        skip = 1
-    options = pa_csv.ReadOptions(column_names=names, skip_rows=skip)
-    types = dict.fromkeys(names, pa.large_string())
+        header_lines = 1
+    options = pa_csv.ReadOptions(column_names=names, skip_rows=header_lines)
+    strings = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string()))
     try:
-        return pa_csv.read_csv(
-            file, options, pa_csv.ParseOptions(delimiter=separator), pa_csv.ConvertOptions(column_types=types)
-        )
+        return pa_csv.read_csv(file, options, pa_csv.ParseOptions(delimiter=separator), strings)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError(
             f"{file!r} cannot be read", str(error).splitlines()[0], "is it a file that WarpRec wrote?"
@@ -144,8 +142,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbers(column: Any, path: str | os.PathLike[str], empty: bool = False) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A column as float64; empty cells become NaN where that is allowed."""
+def _read_numbers(column: Any, path: str | os.PathLike[str], empty: bool = False) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A column as float64; with `empty`, an empty cell is NaN."""
     try:
         if empty:
             column = pc.if_else(pc.equal(column, ""), "nan", column)

@@ -134,9 +134,9 @@ def test_states_merge_over_partitions_whose_users_and_items_differ():
 
 
 def test_a_large_catalogue_is_gone_through_in_parts(monkeypatch):
-    from bridgeval.toolkits.warprec import tensors
+    from bridgeval.toolkits.warprec import dense_rows
 
-    monkeypatch.setattr(tensors, "CELLS", 60)
+    monkeypatch.setattr(dense_rows, "CELLS", 60)
     shown, relevance, _ = world(1)
     own = [metric(Shares, k=4), metric(GuidePrecision, k=4), metric(BlockPrecision, k=4)]
     report = bridgeval.evaluate(shown, relevance, [*own, "Precision@4"], history=HISTORY)

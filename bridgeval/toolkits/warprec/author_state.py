@@ -1,7 +1,7 @@
-"""States that authors declared with `add_state`, as values that merge.
+"""AuthorState: the states that an author declared with `add_state`, as a value that merges.
 
-A state with a row for each user is joined user by user, one with a row for each item is merged by item id, and any
-other by its `dist_reduce_fx`. So they run over batches, processes and Spark partitions whose users and items differ.
+States with a row for each user are concatenated, states with a row for each item are merged by item id, all others by
+their `dist_reduce_fx`. So they merge over batches, processes and Spark partitions whose users and items differ.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Part:
     Attributes:
         name: the state, and the class it belongs to, for messages.
         axis: what its first dimension counts.
-        reduction: how two parts become one where they meet.
+        reduction: the `dist_reduce_fx` that merges two parts.
         default: its value without data.
         value: a tensor; for "cat" a list of tensors; for "sum" the difference from the default.
-        users: how many users it stands for.
+        users: the number of users it was computed from.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Part:
         return Part(name, axis, reduction, default, value, users)
 
     def merge(self, other: Part, spread: tuple[Tensor, Tensor] | None) -> Part:
-        """Both together; `spread` is where the items of each stand among the items of both."""
+        """Both together; `spread` holds the positions of the items of each among the items of both."""
         users = self.users + other.users
         if self.axis == "users":
             return replace(self, value=torch.cat([self.value, other.value]), users=users)
@@ -84,34 +84,30 @@ class Part:
         return replace(self, value=merged, users=users)
 
     def _spread(self, value: Tensor, places: Tensor, size: int) -> Tensor:
-        """Rows moved to their places among more items; the others hold the default, or no difference from it."""
+        """Rows scattered to their positions among more items; the others hold the default, or no difference from it."""
         fill = 0.0 if self.reduction == "sum" or not self.default.numel() else self.default.flatten()[0]
         spread = torch.full((size, *value.shape[1:]), fill, dtype=value.dtype)
         spread[places] = value
         return spread
 
-    def final(self, order: Tensor, default: Any) -> Any:
-        """What the attribute of an instance is set to, users in the given order."""
+    def finish(self, order: Tensor, default: Any) -> Any:
+        """The value of an instance's attribute, with users in the given order."""
         if self.axis == "users":
             return self.value[order]
         if self.reduction == "cat":
-            return (
-                self.value
-                if isinstance(default, list)
-                else torch.cat([one.reshape(-1) if one.ndim == 0 else one for one in self.value])
-            )
+            return self.value if isinstance(default, list) else torch.cat([one[None] if one.ndim == 0 else one for one in self.value])
         return self.value + default if self.reduction == "sum" else self.value
 
 
 @dataclass(frozen=True)
 class AuthorState:
-    """All states of one metric, and what its constructor was given, for the users seen so far.
+    """All states of one metric, and the tensors that its constructor takes, for the users seen so far.
 
     Attributes:
         users: their ids, a column for each batch.
         items: `[N]` the items that indices count through; None without data.
         parts: name -> state.
-        given: name -> tensor that the constructor takes, by item or by user.
+        given: name -> tensor of the constructor, by item or by user.
     """
 
     users: tuple[Ids, ...] = ()
@@ -133,7 +129,7 @@ class AuthorState:
             {name: part.merge(other.given[name], spread) for name, part in self.given.items()},
         )
 
-    def sorted_users(self) -> tuple[Ids, Tensor]:
-        """Everybody in the order of the ids, and where each stands in the joined states."""
+    def sort_users(self) -> tuple[Ids, Tensor]:
+        """All users in the order of their ids, and the position of each in the concatenated states."""
         ids, codes = encode_ids(list(self.users), "user ids")
         return ids, torch.from_numpy(np.argsort(np.concatenate(codes), kind="stable"))

@@ -1,7 +1,7 @@
-"""What `update` of a WarpRec metric is given: dense tensors over all items, for some rows of a batch.
+"""The tensors that `update` of a WarpRec metric gets: dense, over all items, for some rows of a batch.
 
-Item indices count through the catalogue and all items that the data names; N is "no item". Nothing larger than a few
-million cells is made at a time, however large the batch.
+Item indices count through the catalogue and all items that the data names; N is "no item". No tensor has more than a
+few million cells, however large the batch.
 """
 
 from __future__ import annotations
@@ -49,47 +49,42 @@ class ItemSpace:
         return len(self.ids)
 
 
-def item_space(blocks: Blocks) -> ItemSpace:
-    """Made once for all batches of some Slates."""
+def make_item_space(blocks: Blocks) -> ItemSpace:
+    """The items of the data and of the catalogue; made once for all batches of some Slates."""
 
-    def made() -> ItemSpace:
+    def make() -> ItemSpace:
         vocabulary, catalogue = blocks.batch.slates.items, blocks.context.catalogue
         ids = vocabulary if catalogue is None else encode_ids([vocabulary, catalogue], "item ids")[0]
         at = torch.from_numpy(vocabulary.positions_in(ids))
         return ItemSpace(ids, torch.cat([at, torch.tensor([len(ids)])]).to(blocks.device))
 
-    return blocks.lookup.once(ItemSpace, made)
+    return blocks.lookup.once(ItemSpace, make)
 
 
-class Rows:
+class DenseRows:
     """Some rows of a batch as WarpRec's evaluator hands them to a metric. Tensors are made when first asked for."""
 
     def __init__(self, blocks: Blocks, start: int, stop: int) -> None:
         self.blocks = blocks
         self.rows = slice(start, stop)
-        self.space = item_space(blocks)
+        self.space = make_item_space(blocks)
 
     def __len__(self) -> int:
         return self.rows.stop - self.rows.start
 
+    @property
+    def users(self) -> Ids:
+        start = self.blocks.batch.start
+        return self.blocks.batch.slates.users.slice(start + self.rows.start, start + self.rows.stop)
+
     @cached_property
     def preds(self) -> Tensor:
-        """`[b, N]` scores; -inf for what is masked or not scored. A list without scores counts down to 1."""
+        """`[b, N]` scores; -inf for items that are masked or not scored. A list without scores counts down to 1."""
         shown = self.blocks.batch.shown
-        scores = shown.column("score")[self.rows] if shown.has("score") else self._countdown(shown.width)
-        if shown.complete and len(self.space) == shown.width and self._in_order:
-            return scores
+        scores = shown.column("score") if shown.has("score") else self._countdown(shown.items)
         index = self.space.index[shown.items[self.rows].long()].masked_fill(~shown.valid[self.rows], len(self.space))
         cells = torch.full((len(self), len(self.space) + 1), float("-inf"), dtype=scores.dtype, device=scores.device)
-        return cells.scatter_reduce_(1, index, scores, "amax")[:, :-1]
-
-    @property
-    def _in_order(self) -> bool:
-        items = self.blocks.batch.shown.items
-        return not len(items) or bool((items[0, 1:] > items[0, :-1]).all())
-
-    def _countdown(self, width: int) -> Tensor:
-        return torch.arange(width, 0, -1, dtype=torch.float32, device=self.blocks.device).expand(len(self), -1)
+        return cells.scatter_reduce_(1, index, scores[self.rows], "amax")[:, :-1]
 
     @cached_property
     def ground(self) -> Tensor:
@@ -111,55 +106,56 @@ class Rows:
     def valid_users(self) -> Tensor:
         return self.blocks[Relevant()].valid[self.rows].any(1).float()
 
-    def top(self, which: MetricBlock, k: int) -> Tensor:
-        """`[b, k]`, by the native ranking."""
-        shown = self.blocks[Ranked()]
-        if which is MetricBlock.TOP_K_INDICES:
-            return self._cut(self.space.index[shown.items.long()], k, len(self.space))
-        if which is MetricBlock.TOP_K_BINARY_RELEVANCE:
-            return self._cut(self.blocks[Hits()].float(), k, 0)
-        if which is MetricBlock.TOP_K_DISCOUNTED_RELEVANCE:
-            gains = torch.where(self.blocks[Hits()], torch.exp2(self.blocks[ShownGains()] + 1) - 1, 0.0)
-            return self._cut(gains.float(), k, 0)
-        if self.blocks.batch.shown.has("score"):
-            scores = self.blocks[ShownColumn("score", Ranking())]
-        else:
-            width = self.blocks.batch.shown.width
-            countdown = torch.arange(width, 0, -1, dtype=torch.float32, device=self.blocks.device)
-            scores = countdown[: shown.items.shape[1]].expand(shown.items.shape)
-        return self._cut(scores.masked_fill(~shown.valid, float("-inf")), k, float("-inf"))
-
-    def _cut(self, cells: Tensor, k: int, fill: float) -> Tensor:
-        cells = cells[self.rows, :k]
-        return torch.nn.functional.pad(cells, (0, k - cells.shape[1]), value=fill)
-
     def keywords(self, metric: BaseMetric, dense: frozenset[str]) -> dict[str, Any]:
-        """All that `update` gets by keyword. Of the tensors over all items only those in `dense` are made."""
-        k = getattr(metric, "k", None)
+        """The keyword arguments of `update`. Of the tensors over all items only those in `dense` are made."""
         given: dict[str, Any] = {name: getattr(self, name) for name in sorted(dense)}
         given |= {
             "user_indices": torch.arange(len(self), device=self.blocks.device),
             "item_indices": None,
             "valid_users": self.valid_users,
         }
+        k = getattr(metric, "k", None)
         if k is not None:
             given |= {which.keyword(k): self.top(which, k) for which in MetricBlock if which.value.startswith("top_k_")}
         return given
 
+    def top(self, which: MetricBlock, k: int) -> Tensor:
+        """`[b, k]`: a block of the first k places, by the native ranking."""
+        shown = self.blocks[Ranked()]
+        hits, fill = self.blocks[Hits()], 0.0
+        if which is MetricBlock.TOP_K_INDICES:
+            cells, fill = self.space.index[shown.items.long()], len(self.space)
+        elif which is MetricBlock.TOP_K_BINARY_RELEVANCE:
+            cells = hits.float()
+        elif which is MetricBlock.TOP_K_DISCOUNTED_RELEVANCE:
+            cells = torch.where(hits, torch.exp2(self.blocks[ShownGains()] + 1) - 1, 0.0).float()
+        else:
+            scored = self.blocks.batch.shown.has("score")
+            scores = self.blocks[ShownColumn("score", Ranking())] if scored else self._countdown(shown.items)
+            cells, fill = scores.masked_fill(~shown.valid, float("-inf")), float("-inf")
+        cells = cells[self.rows, :k]
+        return torch.nn.functional.pad(cells, (0, k - cells.shape[1]), value=fill)
+
+    def _countdown(self, items: Tensor) -> Tensor:
+        """Scores that fall from place to place, of the shape of `items`: for lists that have none."""
+        width = self.blocks.batch.shown.width
+        falling = torch.arange(width, 0, -1, dtype=torch.float32, device=self.blocks.device)
+        return falling[: items.shape[1]].expand(items.shape)
+
 
 @dataclass(frozen=True)
-class WholeBatch(Block[Rows]):
+class WholeBatch(Block[DenseRows]):
     """All rows at once, shared by the metrics of a plan."""
 
-    def make(self, blocks: Blocks) -> Rows:
-        return Rows(blocks, 0, len(blocks))
+    def make(self, blocks: Blocks) -> DenseRows:
+        return DenseRows(blocks, 0, len(blocks))
 
 
-def rows_of(blocks: Blocks) -> Iterator[Rows]:
+def split_rows(blocks: Blocks) -> Iterator[DenseRows]:
     """The rows of a batch, in parts that keep dense tensors small."""
-    step = max(1, CELLS // max(len(item_space(blocks)), 1))
+    step = max(1, CELLS // max(len(make_item_space(blocks)), 1))
     if len(blocks) <= step:
         yield blocks[WholeBatch()]
         return
     for start in range(0, len(blocks), step):
-        yield Rows(blocks, start, min(start + step, len(blocks)))
+        yield DenseRows(blocks, start, min(start + step, len(blocks)))
