@@ -95,7 +95,11 @@ class Part:
         if self.axis == "users":
             return self.value[order]
         if self.reduction == "cat":
-            return self.value if isinstance(default, list) else torch.cat([one[None] if one.ndim == 0 else one for one in self.value])
+            return (
+                self.value
+                if isinstance(default, list)
+                else torch.cat([one[None] if one.ndim == 0 else one for one in self.value])
+            )
         return self.value + default if self.reduction == "sum" else self.value
 
 

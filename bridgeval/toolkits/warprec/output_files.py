@@ -106,7 +106,9 @@ def read_per_user(path: str | os.PathLike[str]) -> PerUserValues:
         )
     table = _read_table(path)
     users = Ids.of(table.column(0), "user ids")
-    values = {metric: UserTable(users, _read_numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]}
+    values = {
+        metric: UserTable(users, _read_numbers(table[metric], path, empty=True)) for metric in table.column_names[1:]
+    }
     return PerUserValues(name["model"], int(name["k"]), values)
 
 
@@ -142,7 +144,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_numbers(column: Any, path: str | os.PathLike[str], empty: bool = False) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _read_numbers(
+    column: Any, path: str | os.PathLike[str], empty: bool = False
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column as float64; with `empty`, an empty cell is NaN."""
     try:
         if empty:
