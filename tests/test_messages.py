@@ -56,7 +56,7 @@ def test_a_missing_need_names_the_argument():
 @pytest.mark.parametrize(
     ("metric", "needs", "hint"),
     [
-        ("Novelty@2", "what each user had before", "give history="),
+        ("Novelty@2", "the users' history", "give history="),
         ("SNIPS@2", "the logging policy's scores", "give prev_scores="),
         ('nDCG(users="given")@2', "the users that count", "give users="),
         ('CategoricalDiversity(of="rows")@2', "a category of each row", "give item_features="),

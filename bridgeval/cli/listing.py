@@ -103,7 +103,7 @@ def _list_convention(toolkit: str) -> None:
 def _explain(name: str) -> None:
     from bridgeval.cli import spell_flag
     from bridgeval.engine.metric import literal
-    from bridgeval.engine.needs import GIVEN_BY, in_words
+    from bridgeval.engine.needs import NEEDS, in_words
     from bridgeval.errors import BadParameterError
     from bridgeval.report.definitions import COMMON, definition_of, parameters_of
 
@@ -120,8 +120,11 @@ def _explain(name: str) -> None:
     click.echo("as asked for:")
     for rule in definition.rules:
         click.echo(wrapped(f"- {rule}", "  "))
-    arguments = {in_words(need): GIVEN_BY.get(need) for need in sorted(metric.needs().required)}
-    needed = "; ".join(need + (f": {spell_flag(argument)}" if argument else "") for need, argument in arguments.items())
+    arguments = {
+        in_words(need): f": {spell_flag(NEEDS[need].argument)}" if need in NEEDS else ""
+        for need in sorted(metric.needs().required)
+    }
+    needed = "; ".join(need + argument for need, argument in arguments.items())
     click.echo(wrapped(f"needs: {needed or 'lists and relevance'}"))
     said = {
         one: (f"{one} = {literal(metric.parameters[one])}", text) for one, text in parameters_of(type(metric)).items()

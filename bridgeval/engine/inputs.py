@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.batch.ranking import Ranking
-from bridgeval.engine.needs import Needs, baseline_column
+from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Role, check_chosen_columns
 from bridgeval.parallel import run_all
 from bridgeval.tables.context import Context
@@ -206,25 +206,11 @@ class Inputs:
         return extra
 
 
-# Argument -> the needs that it answers.
-ANSWERS = {
-    "history": ("seen", "item popularity", "catalogue", "users of the history", "history lists"),
-    "baseline": ("baseline_rank", "users of the baseline"),
-    "prev_scores": ("prev_score",),
-    "catalogue": ("catalogue",),
-    "item_groups": ("item groups",),
-    "user_groups": ("user groups",),
-    "item_features": ("item features",),
-    "users": ("users given",),
-}
-
-
 def list_offers(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer, told without reading any of them."""
     several = given.get("baselines") or _by_name(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
-    offers = {need for argument in alone for need in ANSWERS.get(argument, ())}
-    offers |= {"all users", *map(baseline_column, several)}
+    offers = answered_needs(alone) | {"all users", *map(baseline_column, several)}
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 

@@ -8,44 +8,75 @@ from dataclasses import dataclass
 from bridgeval.batch.ranking import Ranking
 from bridgeval.errors import NeedError
 
-# A need -> what it is called in messages, where its name does not say it.
-WORDS = {
-    "score": "scores",
-    "prev_score": "the logging policy's scores",
-    "seen": "what each user had before",
-    "history lists": "what each user had before",
-    "baseline_rank": "another system's lists",
-    "category": "a category of each row",
-    "catalogue": "the catalogue",
-    "users of the history": "the users of the history",
-    "users of the baseline": "the users of the baseline",
-    "users given": "the users that count",
+
+@dataclass(frozen=True)
+class Need:
+    """Something that metrics may need besides lists and relevance.
+
+    Attributes:
+        words: its name in messages.
+        argument: the argument of `evaluate` to give.
+        read_as: how a metric reads it.
+        hint: what to do, if giving the argument is not all.
+        answered_by: the arguments that always answer it; None is `argument` alone.
+    """
+
+    words: str
+    argument: str
+    read_as: str
+    hint: str = "give {argument}"
+    answered_by: tuple[str, ...] | None = None
+
+
+NEEDS = {
+    "score": Need(
+        "scores",
+        "recommendations",
+        'ShownColumn("score")',
+        "give recommendations with scores (a column 'score', or (item, score) pairs)",
+        (),
+    ),
+    "prev_score": Need("the logging policy's scores", "prev_scores", 'ShownColumn("prev_score")'),
+    "seen": Need("the users' history", "history", 'ShownColumn("seen")'),
+    "history lists": Need("the users' history", "history", "blocks.batch.history"),
+    "baseline_rank": Need("another system's lists", "baseline", 'ShownColumn("baseline_rank")'),
+    "category": Need(
+        "a category of each row",
+        "item_features",
+        'ShownColumn("category")',
+        "give {argument} and take the category of items, not of rows",
+        (),
+    ),
+    "catalogue": Need(
+        "the catalogue",
+        "catalogue",
+        "blocks.lookup.catalogue",
+        "give {argument} or the history",
+        ("catalogue", "history"),
+    ),
+    "item popularity": Need("item popularity", "history", 'blocks.lookup.items("popularity")'),
+    "item groups": Need("item groups", "item_groups", 'blocks.lookup.items("groups")'),
+    "item features": Need("item features", "item_features", 'blocks.lookup.items("features")'),
+    "user groups": Need("user groups", "user_groups", "UserGroups()"),
+    "users of the history": Need("the users of the history", "history", 'Counted("history")'),
+    "users of the baseline": Need("the users of the baseline", "baseline", 'Counted("baseline")'),
+    "users given": Need("the users that count", "users", 'Counted("given")'),
+    "all users": Need("all users", "users", 'Counted("known")', "give {argument} or the history", ()),
 }
-# A need -> the argument of `evaluate` that gives it.
-GIVEN_BY = {
-    "score": "recommendations",
-    "prev_score": "prev_scores",
-    "seen": "history",
-    "baseline_rank": "baseline",
-    "category": "item_features",
-    "catalogue": "catalogue",
-    "item popularity": "history",
-    "item groups": "item_groups",
-    "item features": "item_features",
-    "user groups": "user_groups",
-    "users of the history": "history",
-    "users of the baseline": "baseline",
-    "users given": "users",
-    "all users": "users",
-    "history lists": "history",
-}
-# A need -> how it is given, where that is not just the argument.
-HOW = {
-    "score": "give recommendations with scores (a column 'score', or (item, score) pairs)",
-    "category": "give {argument} and take the category of items, not of rows",
-    "catalogue": "give {argument} or the history",
-    "all users": "give {argument} or the history",
-}
+
+
+def answered_needs(arguments: Iterable[str]) -> set[str]:
+    """The needs that these arguments of `evaluate` always answer.
+
+    >>> sorted(answered_needs(["catalogue", "users"]))
+    ['catalogue', 'users given']
+    """
+    given = set(arguments)
+    return {
+        name
+        for name, need in NEEDS.items()
+        if not given.isdisjoint((need.argument,) if need.answered_by is None else need.answered_by)
+    }
 
 
 @dataclass(frozen=True)
@@ -100,52 +131,49 @@ class Needs:
 
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
-        for need in sorted(self.unmet(offered)):
+        for need in sorted(self.required.difference(offered)):
+            if need not in NEEDS and not need.startswith("baseline_rank"):
+                raise NeedError(f"{who} needs {need!r}", f"only {_list_given(offered)}", "no argument gives it")
+            named = next(iter(_baselines_in([need])), "")
             raise NeedError(
                 f"{who} needs {in_words(need)}",
-                f"only {_given(offered)}",
-                self._hint(need, offered),
-                argument="baseline" if need.startswith("baseline_rank") else GIVEN_BY.get(need, ""),
-                value={name: ...} if (name := next(iter(_baselines_in([need])), "")) else None,
+                f"only {_list_given(offered)}",
+                self._hint(need, named, offered),
+                argument="baseline" if named else NEEDS[need].argument,
+                value={named: ...} if named else None,
             )
-
-    def unmet(self, offered: Collection[str]) -> frozenset[str]:
-        """What is needed and not offered."""
-        return self.required.difference(offered)
 
     @property
     def required(self) -> frozenset[str]:
         """All that must be there."""
         return self.pairs | self.context | self.users | self.lists
 
-    def _hint(self, need: str, offered: Collection[str]) -> str:
+    def _hint(self, need: str, named: str, offered: Collection[str]) -> str:
         others = _baselines_in(offered)
-        wanted = next(iter(_baselines_in([need])), "")
-        if wanted:
-            give = "give {argument}"
+        if named:
             if "baseline_rank" in offered:
-                return f"{give}, or leave its name out of the metric"
-            return f"{give}, or ask for {_named(others[0])}" if others else give
+                return "give {argument}, or leave its name out of the metric"
+            return f"give {{argument}}, or ask for {_ask_for(others[0])}" if others else "give {argument}"
         if others and need in ("baseline_rank", "users of the baseline"):
             alone = "give one system's lists alone as {argument}"
-            return f"ask for {_named(others[0])}, or {alone}" if self.baselines else alone
-        return HOW.get(need, "give {argument}" if need in GIVEN_BY else "give a column of that name")
+            return f"ask for {_ask_for(others[0])}, or {alone}" if self.baselines else alone
+        return NEEDS[need].hint
 
 
 def in_words(need: str) -> str:
-    """What a message calls a need.
+    """The name of a need in messages.
 
     >>> in_words("seen"), in_words("item groups"), in_words("baseline_rank ALS")
-    ('what each user had before', 'item groups', "the baseline 'ALS'")
+    ("the users' history", 'item groups', "the baseline 'ALS'")
     """
     named = _baselines_in([need])
-    return f"the baseline {named[0]!r}" if named else WORDS.get(need, need)
+    return f"the baseline {named[0]!r}" if named else NEEDS[need].words if need in NEEDS else need
 
 
-def _given(offered: Collection[str]) -> str:
-    """What the caller gave, told from what it offers."""
-    said_apart = ("score", "catalogue", "all users")
-    arguments = {GIVEN_BY[need] for need in offered if need in GIVEN_BY and need not in said_apart}
+def _list_given(offered: Collection[str]) -> str:
+    """The arguments that the caller gave, as far as the needs they answer tell."""
+    told_apart = ("score", "catalogue", "all users")
+    arguments = {need.argument for name, need in NEEDS.items() if name in offered and name not in told_apart}
     if "catalogue" in offered and "history" not in arguments:
         arguments.add("catalogue")
     scores = "with" if "score" in offered else "without"
@@ -158,15 +186,15 @@ def _baselines_in(columns: Iterable[str]) -> list[str]:
     return sorted(name for column in columns if (name := column.removeprefix("baseline_rank ")) != column)
 
 
-def _named(baseline: str) -> str:
+def _ask_for(baseline: str) -> str:
     return f'{baseline!r} with baseline="{baseline}" among the parameters of the metric'
 
 
 def baseline_column(name: str = "", ranking: Ranking = Ranking()) -> str:
-    """What the pair column with places in a baseline is called.
+    """The name of the pair column with ranks in a baseline.
 
     Args:
-        name: of the baseline; "" where there is but one.
+        name: of the baseline; "" if there is only one.
         ranking: how the baseline's lists are ranked.
 
     >>> baseline_column(), baseline_column("ALS"), baseline_column("ALS", Ranking(duplicates="all"))

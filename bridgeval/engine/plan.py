@@ -43,7 +43,7 @@ class Plan:
 
     def check(self, offered: Collection[str]) -> None:
         """Raises NeedError, naming the metric, when one needs what was not given."""
-        if not self.needs.unmet(offered):
+        if self.needs.required <= frozenset(offered):
             return
         for metric in self.metrics:
             metric.needs().check(str(metric), offered)

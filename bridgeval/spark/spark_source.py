@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 
-from bridgeval.engine.inputs import ANSWERS, Inputs
-from bridgeval.engine.needs import Needs, baseline_column
+from bridgeval.engine.inputs import Inputs
+from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
 from bridgeval.io.files import open_table
@@ -77,7 +77,7 @@ class SparkSource:
 
     @property
     def offers(self) -> frozenset[str]:
-        offers = {need for argument in (*self.frames, *self.tables) for need in ANSWERS.get(argument, ())}
+        offers = answered_needs([*self.frames, *self.tables])
         offers |= {baseline_column(role.partition(" ")[2]) for role in self.frames if role.startswith("baseline ")}
         offers.add("all users")
         return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import torch
 
-from bridgeval.engine.inputs import ANSWERS
 from bridgeval.engine.metric import Metric
+from bridgeval.engine.needs import answered_needs
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import Source, Sources, source_of
 from bridgeval.engine.summary import Result
@@ -61,7 +61,7 @@ def check_loader(
         source = loader.load(recommendations, relevance, **extras)
         require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
         source = cast(Source, source)
-        missing = {"score", *(need for argument in extras for need in ANSWERS.get(argument, ()))} - source.offers
+        missing = ({"score"} | answered_needs(extras)) - source.offers
         require(not missing, f"{', '.join(sorted(missing))} are not offered")
     expected = _results(source_of(data.recommendations, data.relevance))
     for law, batch_size in (
