@@ -139,9 +139,9 @@ class Outcome:
 def run(request: Request, progress: bool | None = None) -> Outcome:
     """Evaluates every system of a request."""
     import bridgeval
-    from bridgeval.evaluation import device_of
+    from bridgeval.engine.plan import pick_device
 
-    device_of(request.device)
+    pick_device(request.device)
     reports, inspections = {}, {}
     if request.inspect and request.streamed:
         told = "the files are larger than memory, so they were not inspected; --memory decides what is large"

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from bridgeval import plugins, spec
 from bridgeval.engine.census import Census
-from bridgeval.engine.distributed import merged_over_ranks
+from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.metric import Metric
-from bridgeval.engine.plan import Execution, Plan, States
+from bridgeval.engine.plan import Execution, Plan, States, pick_device
 from bridgeval.engine.source import Source, Sources
-from bridgeval.errors import BadParameterError, InputError
-from bridgeval.io.datasets import parse_bytes
+from bridgeval.errors import InputError
 from bridgeval.progress import progress_for
 from bridgeval.report import Report, report_of
-from bridgeval.stats.item_slice_metric import ByItems
+from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
@@ -91,20 +90,9 @@ def evaluate(
     (0.5, 2, 1)
     """
     asked = spec.parse_all(metrics, convention)
-    placed = device_of(device, here=False)
     labels = () if by is None else read_slice_labels(by)
-    collecting = [one for metric in asked if (one := metric.per_user()) is not None] if per_user or labels else []
-    if labels and not collecting:
-        raise InputError(
-            "none of the metrics has a value for each user, so that there is nothing to slice",
-            f"metrics {', '.join(map(str, asked))}",
-            "leave out {argument}, or add e.g. Recall@10",
-            argument="by",
-        )
-    by_items = [one for one in labels if one.side == "item"]
-    slicing = [ByItems.of(collecting, by_items)] if by_items else []
-    depth = Plan.of(asked).needs.depth or 0
-    plan = Plan.of([Census(depth), *asked, *collecting, *slicing])
+    plan = _make_plan(asked, per_user, labels)
+    how = Execution(pick_device(device, here=False), batch_size, memory)
     chosen = plugins.installed().loader_for(recommendations, relevance, loader)
     loaded = chosen.load(
         recommendations,
@@ -119,79 +107,62 @@ def evaluate(
         users=users,
         columns=columns,
     )
-    sources = Sources.of(loaded)
+    sources = loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
     for source in sources.members.values():
         plan.check(source.offers)
     reports = {}
     for key, source in sources.members.items():
-        with progress_for(progress) as bar:
-            how = Execution(placed, _checked(batch_size), bar.users, parse_bytes(memory), bar.rows)
-            states = _run(source, plan, how)
+        states = _run(source, plan, how, progress)
         if group is not None:
-            states = merged_over_ranks(plan, states, group)
+            states = merge_over_ranks(plan, states, group)
         report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
-        reports[key] = _with_slices(report, labels, plan, states, slicing) if labels else report
+        reports[key] = _add_slices(report, labels, plan, states) if labels else report
     return cast("Report", sources.together(reports))
 
 
+def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels]) -> Plan:
+    """The metrics asked for, the census, and the metrics that keep every user's value where these are wanted."""
+    census = Census(Plan.of(asked).needs.depth or 0)
+    if not per_user and not labels:
+        return Plan.of([census, *asked])
+    collecting = [one for metric in asked if (one := metric.per_user()) is not None]
+    if labels and not collecting:
+        raise InputError(
+            "none of the metrics has a value for each user, so there is nothing to slice",
+            f"metrics {', '.join(map(str, asked))}",
+            "leave out {argument}, or add e.g. Recall@10",
+            argument="by",
+        )
+    by_items = [one for one in labels if one.side == "item"]
+    slicing = [ByItems.of(collecting, by_items)] if by_items else []
+    return Plan.of([census, *asked, *collecting, *slicing])
+
+
+def _run(source: Source, plan: Plan, how: Execution, progress: bool | Callable[[int], None] | None) -> States:
+    with progress_for(progress) as watch:
+        try:
+            return source.run(plan, replace(how, progress=watch.users, rows=watch.rows))
+        except (RuntimeError, AssertionError):
+            pick_device(how.device)  # raises a better error if the device is the reason
+            raise
+
+
+def _add_slices(report: Report, labels: tuple[Labels, ...], plan: Plan, states: States) -> Report:
+    names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
+    items: list[ItemSlice] = []
+    for metric, state in zip(plan.metrics, states, strict=True):
+        if isinstance(metric, ByItems):
+            items += metric.slices(state, names)
+    return replace(report, by=labels, item_slices=tuple(items))
+
+
 def one_report(recommendations: Any, *arguments: Any, **options: Any) -> Report:
-    """`evaluate` where the objects must hold one evaluation and not several."""
+    """Calls `evaluate` and raises if the objects hold several evaluations."""
     report = evaluate(recommendations, *arguments, **options)
     if not isinstance(report, Report):
         raise InputError(
-            "these recommendations hold several evaluations, and one is needed",
+            "these recommendations hold several evaluations, but only one can be used here",
             f"{recommendations!r}",
             "give one of them, e.g. one fold of one experiment",
         )
     return report
-
-
-def _with_slices(
-    report: Report, labels: tuple[Labels, ...], plan: Plan, states: States, slicing: Sequence[ByItems]
-) -> Report:
-    names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
-    state_of = dict(zip(plan.metrics, states, strict=True))
-    items = tuple(one for by_items in slicing for one in by_items.slices(state_of[by_items], names))
-    return replace(report, by=labels, item_slices=items)
-
-
-def _run(source: Source, plan: Plan, how: Execution) -> States:
-    try:
-        return source.run(plan, how)
-    except (RuntimeError, AssertionError):
-        device_of(how.device)  # says so where the device is at fault
-        raise
-
-
-def device_of(name: str | torch.device, here: bool = True) -> torch.device:
-    """The device of that name, where "auto" takes a GPU if there is one; an error that lists those there are.
-
-    Args:
-        name: as torch spells it.
-        here: whether this process must be able to use it; Spark's executors may have what their driver has not.
-
-    >>> device_of("cpu")
-    device(type='cpu')
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        if here:
-            torch.zeros(1, dtype=torch.float64, device=device).item()
-    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-        usable = ["auto", "cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-        raise BadParameterError(
-            f"the device {str(name)!r} cannot be used",
-            str(error).splitlines()[0],
-            f"here there are {', '.join(usable)}; auto takes a GPU where there is one",
-        ) from error
-    return device
-
-
-def _checked(batch_size: Any) -> int | None:
-    if batch_size is None:
-        return None
-    if not isinstance(batch_size, Integral) or int(batch_size) < 1:
-        raise BadParameterError("batch_size must be a whole number from 1 up", f"{batch_size!r}", "leave it out")
-    return int(batch_size)

@@ -1,4 +1,4 @@
-"""Merging over the ranks of a `torch.distributed` group."""
+"""Merging states over the ranks of a `torch.distributed` group."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 
-def merged_over_ranks(plan: Plan, states: States, group: ProcessGroup) -> States:
-    """The states of all ranks merged in rank order, on every rank."""
+def merge_over_ranks(plan: Plan, states: States, group: ProcessGroup) -> States:
+    """Merges the states of all ranks in rank order; every rank gets the result."""
     from torch import distributed
 
     gathered: list[States | None] = [None] * distributed.get_world_size(group)

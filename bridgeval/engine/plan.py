@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
+from numbers import Integral
 from operator import or_
 from typing import Any
 
@@ -20,7 +21,8 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
-from bridgeval.errors import BridgevalError, MetricFailedError
+from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
+from bridgeval.io.datasets import parse_bytes
 from bridgeval.tables.context import Context
 from bridgeval.tables.slates import Slates
 
@@ -29,7 +31,7 @@ States = tuple[State, ...]
 
 @dataclass(frozen=True)
 class Plan:
-    """Metrics without repeats."""
+    """The metrics of one evaluation, without repeats."""
 
     metrics: tuple[Metric, ...]
 
@@ -39,10 +41,11 @@ class Plan:
 
     @cached_property
     def needs(self) -> Needs:
-        return _needs(self.metrics)
+        """The needs of all metrics together."""
+        return _join_needs(self.metrics)
 
     def check(self, offered: Collection[str]) -> None:
-        """Raises NeedError, naming the metric, when one needs what was not given."""
+        """Raises NeedError, naming the metric, if one needs something that was not given."""
         if self.needs.required <= frozenset(offered):
             return
         for metric in self.metrics:
@@ -52,7 +55,18 @@ class Plan:
         return tuple(metric.start() for metric in self.metrics)
 
     def update(self, blocks: Blocks) -> States:
-        return tuple(_updated(metric, blocks) for metric in self.metrics)
+        """The states of one batch alone."""
+        states = []
+        for metric in self.metrics:
+            try:
+                states.append(metric.update(blocks))
+            except BridgevalError:
+                raise
+            except Exception as error:
+                raise MetricFailedError(
+                    f"{metric} failed for {_name_users(blocks)}", f"{type(error).__name__}: {error}"
+                ) from error
+        return tuple(states)
 
     def merge(self, first: States, second: States) -> States:
         return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
@@ -61,22 +75,17 @@ class Plan:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
 
 
+# Needs of a metric are made anew at each call, and an evaluation asks for those of its plan several times.
 @lru_cache(maxsize=1024)
-def _needs(metrics: tuple[Metric, ...]) -> Needs:
+def _join_needs(metrics: tuple[Metric, ...]) -> Needs:
     return reduce(or_, (metric.needs() for metric in metrics), Needs())
 
 
-def _updated(metric: Metric, blocks: Blocks) -> State:
-    try:
-        return metric.update(blocks)
-    except BridgevalError:
-        raise
-    except Exception as error:
-        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop).tolist()
-        whom = (
-            f"user {users[0]!r}" if len(users) == 1 else f"a batch of {len(users)} users, {users[0]!r} to {users[-1]!r}"
-        )
-        raise MetricFailedError(f"{metric} failed for {whom}", f"{type(error).__name__}: {error}") from error
+def _name_users(blocks: Blocks) -> str:
+    users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop).tolist()
+    if len(users) == 1:
+        return f"user {users[0]!r}"
+    return f"a batch of {len(users)} users, {users[0]!r} to {users[-1]!r}"
 
 
 @dataclass(frozen=True)
@@ -85,18 +94,56 @@ class Execution:
 
     Attributes:
         device: where tensors live.
-        batch_size: users in a batch; None picks one that fits a budget of memory.
+        batch_size: users in a batch; None picks a size that fits a budget of memory.
+        memory: bytes to hold at once, or text such as "2GB"; None is a quarter of the free memory.
         progress: called with the number of users done since the last call.
-        memory: bytes that may be held at once by sources that can choose.
         rows: called with what is being done to rows, how many are done, and how many there are; then what they are, if
             not rows.
     """
 
     device: torch.device
     batch_size: int | None = None
+    memory: int | str | None = None
     progress: Callable[[int], None] | None = None
-    memory: int = 2 * 10**9
     rows: Callable[..., None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None:
+            parse_bytes(self.memory)
+        size: Any = self.batch_size
+        if size is not None and (not isinstance(size, Integral) or int(size) < 1):
+            raise BadParameterError("batch_size must be a whole number from 1 up", f"{size!r}", "leave it out")
+
+    @property
+    def budget(self) -> int:
+        """Bytes that a source may hold at once, if it can choose."""
+        return parse_bytes(self.memory)
+
+
+def pick_device(name: str | torch.device, here: bool = True) -> torch.device:
+    """The device of that name; "auto" takes a GPU if there is one.
+
+    Args:
+        name: as torch spells it.
+        here: whether this process must be able to use it; Spark's executors may have devices that the driver lacks.
+
+    >>> pick_device("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        if here:
+            torch.zeros(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+        usable = ["auto", "cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+        raise BadParameterError(
+            f"the device {str(name)!r} cannot be used",
+            str(error).splitlines()[0],
+            f"here there are {', '.join(usable)}; auto takes a GPU where there is one",
+        ) from error
+    return device
 
 
 def fold(

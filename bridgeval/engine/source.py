@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, Protocol
 
 import torch
@@ -47,11 +46,6 @@ class Sources:
 
     members: Mapping[Any, Source]
     together: Callable[[Mapping[Any, Any]], Any]
-
-    @staticmethod
-    def of(loaded: Source | Sources) -> Sources:
-        """What a loader returned as several sources; one alone has the result of all."""
-        return loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class StreamedSource:
     label: str = ""
 
     def run(self, plan: Plan, how: Execution) -> States:
-        rows = max(1, min(ROWS_PER_PIECE, how.memory // BYTES_PER_ROW // 4))
+        rows = max(1, min(ROWS_PER_PIECE, how.budget // BYTES_PER_ROW // 4))
         shown = self._stream(self.recommendations, "recommendations", rows)
         relevant = self._stream(self.relevance, "relevance", rows)
         base = Inputs.of(shown.nothing(), relevant.nothing(), **{k: open_table(v) for k, v in self.given.items()})
@@ -54,7 +54,7 @@ class StreamedSource:
         except NotInOrderError:
             watched = run.watched("spread")
             return run.folded(
-                partition_streams(watched(shown), watched(relevant), math.ceil(2 * self.size / how.memory))
+                partition_streams(watched(shown), watched(relevant), math.ceil(2 * self.size / how.budget))
             )
 
     def _stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:

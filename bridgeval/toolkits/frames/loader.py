@@ -59,7 +59,7 @@ class FileSource:
 
     def run(self, plan: Plan, how: Execution) -> States:
         # Users that only the history, the baseline or a list names belong to no chunk.
-        fits = self.streamed.size <= how.memory
+        fits = self.streamed.size <= how.budget
         at_once = fits or bool(plan.needs.users)
         return self.at_once.run(plan, how) if at_once else self.streamed.run(plan, how)
 
