@@ -54,7 +54,7 @@ def test_rows_of_files_are_read_once_and_once_more_where_they_must_be_spread(tmp
     monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 1000)
     rows = Counter()
     for module, name, count in (
-        (streaming, "batches_from", lambda batch: rows.update(read=len(batch))),
+        (streaming, "read_batches", lambda batch: rows.update(read=len(batch))),
         (streaming, "partition_streams", lambda chunk: rows.update(read=len(chunk[0]) + len(chunk[1]))),
     ):
         real = getattr(module, name)

@@ -113,7 +113,7 @@ def test_deciles_hold_equally_many_users_and_equal_numbers_are_never_parted():
 
 
 def test_labels_that_cannot_be_read_are_called_by_their_argument():
-    with pytest.raises(InputError, match="by= cannot be read"):
+    with pytest.raises(InputError, match="the slices cannot be read"):
         sliced(REPORT, "country")
     with pytest.raises(BadValueError, match=r"more than one label in 'land' of by="):
         sliced(REPORT, pd.DataFrame({"user_id": [1, 1], "land": ["north", "south"]}))

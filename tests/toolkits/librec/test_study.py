@@ -106,7 +106,7 @@ def test_evaluate_of_a_study_compares_its_experiments_where_users_values_were_ke
 
 def test_where_one_evaluation_is_needed_a_study_is_an_error():
     study, metrics = Study(GOLDENS / "two_experiments" / "study"), ["librec:ndcg_binary@5", "librec:ndcg@5"]
-    with pytest.raises(InputError, match="several evaluations, and one is needed; found: Study"):
+    with pytest.raises(InputError, match="only one can be used here; found: Study"):
         bridgeval.explain(study, None, *metrics)
 
 
