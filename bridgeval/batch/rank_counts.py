@@ -1,27 +1,27 @@
-"""Standings: where the relevant items stand among all candidates. Lists and score matrices answer the same question."""
+"""Rank counts: how many candidates stand above each relevant item, in whole rankings of lists and of score matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import RankedLists, RelevantLists, meetings
-from bridgeval.batch.tensors import count_true
+from bridgeval.batch.batch import MASKED
+from bridgeval.batch.kernels import count_true
+from bridgeval.batch.ranking import TIES, RankedLists, Ranking, RelevantLists, match
+from bridgeval.batch.score_batch import ScoreBatch
 
 
 @dataclass(frozen=True)
-class Standings:
+class CandidateCounts:
     """For each relevant item, the irrelevant candidates that beat it.
 
     Attributes:
         found: `[B, R]` bool: whether the item is among the candidates.
         above: `[B, R]` int64: irrelevant candidates that stand above it.
-        tied: `[B, R]` int64: irrelevant candidates with the same score; 0 for lists without scores, and where ties are
-            decided by the ranking's order.
+        tied: `[B, R]` int64: irrelevant candidates with the same score; 0 for lists without scores, and if the ranking
+            decides ties.
         candidates: `[B]` int64: how many candidates there are, relevant ones included.
     """
 
@@ -31,47 +31,81 @@ class Standings:
     candidates: Tensor
 
 
-def standings_in_lists(shown: RankedLists, scores: Tensor | None, relevant: RelevantLists) -> Standings:
-    """Standings in whole ranked lists.
+def count_in_lists(ranked: RankedLists, scores: Tensor | None, relevant: RelevantLists) -> CandidateCounts:
+    """Counts in whole ranked lists.
 
     Args:
-        shown: `[B, K]`.
-        scores: `[B, K]` in the order of `shown`; None where the order alone counts.
+        ranked: `[B, K]`.
+        scores: `[B, K]` in ranked order; None if the order alone counts.
         relevant: `[B, R]`.
     """
-    rows, places, columns = meetings(shown, relevant)
-    misses = shown.valid.long()
+    rows, places, columns = match(ranked, relevant)
+    misses = ranked.valid.long()
     misses[rows, places] = 0
     above = misses.cumsum(1) - misses
     tied = torch.zeros_like(above)
     if scores is not None and scores.shape[1]:
-        starts = torch.ones_like(shown.valid)
-        starts[:, 1:] = (scores[:, 1:] != scores[:, :-1]) | ~shown.valid[:, 1:]
+        # Cells of equal scores form a group: what is above its first cell is above all of it.
+        starts = torch.ones_like(ranked.valid)
+        starts[:, 1:] = (scores[:, 1:] != scores[:, :-1]) | ~ranked.valid[:, 1:]
         group = starts.cumsum(1) - 1
         tied = torch.zeros_like(misses).scatter_add_(1, group, misses).gather(1, group)
         above = torch.zeros_like(above).scatter_reduce_(1, group, above, "amin", include_self=False).gather(1, group)
-    width = relevant.items.shape[1]
-    found = torch.zeros((len(misses), width), dtype=torch.bool, device=misses.device)
+    found = torch.zeros(relevant.items.shape, dtype=torch.bool, device=misses.device)
     found[rows, columns] = True
-    flat = rows * width + columns
-    return Standings(
+    cells = rows * found.shape[1] + columns
+    return CandidateCounts(
         found,
-        _spread(above[rows, places], flat, found.shape),
-        _spread(tied[rows, places], flat, found.shape),
-        count_true(shown.valid),
+        _scatter_lowest(above[rows, places], cells, found.shape),
+        _scatter_lowest(tied[rows, places], cells, found.shape),
+        ranked.counts,
     )
 
 
-def _spread(values: Tensor, into: Tensor, shape: torch.Size) -> Tensor:
-    """Values `[n]` moved to the cells `into` of a rectangle; the best place of a repeated item counts."""
-    spread = torch.zeros(shape.numel(), dtype=values.dtype, device=values.device)
-    return spread.scatter_reduce_(0, into, values, "amin", include_self=False).view(shape)
+def _scatter_lowest(values: Tensor, cells: Tensor, shape: torch.Size) -> Tensor:
+    """Values `[n]` written to cells of a rectangle; the best place of a repeated item counts."""
+    scattered = torch.zeros(shape.numel(), dtype=values.dtype, device=values.device)
+    return scattered.scatter_reduce_(0, cells, values, "amin", include_self=False).view(shape)
 
 
-def counts_beside(
+def count_in_scores(
+    shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists, *, decided: bool = False
+) -> CandidateCounts:
+    """Counts in score matrices, without sorting a row.
+
+    Args:
+        decided: whether the tie rule of the ranking decides between equal scores, so that none is left.
+    """
+    scores, known = pick_scores(shown, ranking, relevant)
+    order = others = None
+    if decided:
+        precedence = TIES[ranking.ties](shown.columns.codes[None], shown.pad)[0]
+        own = precedence[shown.columns.places[relevant.items.long()].clamp(min=0)]
+        order, others = (precedence, own), (own, own)
+    above, equal = count_above(shown.scores, scores, known, order)
+    relevant_above, relevant_equal = count_above(scores.masked_fill(~known, torch.nan), scores, known, others)
+    return CandidateCounts(known, above - relevant_above, equal - relevant_equal, count_candidates(shown, ranking))
+
+
+def count_candidates(shown: ScoreBatch, ranking: Ranking) -> Tensor:
+    """`[B]` int64: how many items a ranking of all of them has."""
+    return shown.width - (shown.masked if ranking.masked == "drop" else torch.zeros_like(shown.masked))
+
+
+def pick_scores(shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists) -> tuple[Tensor, Tensor]:
+    """`[B, R]` each: the scores of the relevant items, and which of them are candidates."""
+    where = shown.columns.places[relevant.items.long()]
+    known = relevant.distinct & (where >= 0)
+    if not shown.width:
+        return torch.zeros(where.shape, device=where.device), known
+    scores = shown.scores.gather(1, where.clamp(min=0))
+    return scores, known if ranking.masked == "keep" else known & (scores != MASKED)
+
+
+def count_above(
     scores: Tensor, wanted: Tensor, known: Tensor, precedence: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """How many scores of a row are above, and how many equal to, each wanted one. Counts; never sorts a row.
+    """How many scores of a row are above, and how many equal to, each wanted one.
 
     Args:
         scores: `[B, N]`.
@@ -82,39 +116,24 @@ def counts_beside(
     Returns:
         Two tensors `[B, R]` int64.
 
-    >>> counts_beside(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]), torch.tensor([[True]]))
+    >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]), torch.tensor([[True]]))
     (tensor([[1]]), tensor([[2]]))
     """
     above = torch.zeros(wanted.shape, dtype=torch.int64, device=scores.device)
     equal = torch.zeros_like(above)
+    # One relevant item of each row at a time: [B, N] flags, never [B, R, N].
     for column in range(wanted.shape[1]):
         rows = torch.nonzero(known[:, column]).flatten()
         if not len(rows):
             continue
-        cells, bar = _of_rows(scores, rows), wanted[rows, column, None]
-        above[rows, column] = above_here = rows_count(np.greater, cells, bar)
+        whole = len(rows) == len(scores)
+        cells, bar = scores if whole else scores[rows], wanted[rows, column, None]
+        above[rows, column] = count_true(cells > bar)
+        same = cells == bar
         if precedence is None:
-            equal[rows, column] = rows_count(np.greater_equal, cells, bar) - above_here
+            equal[rows, column] = count_true(same)
         else:
-            first = _of_rows(precedence[0].expand(scores.shape), rows) > precedence[1][rows, column, None]
-            above[rows, column] += ((cells == bar) & first).sum(1)
+            first = precedence[0].expand(scores.shape)
+            same &= (first if whole else first[rows]) > precedence[1][rows, column, None]
+            above[rows, column] += count_true(same)
     return above, equal
-
-
-def _of_rows(cells: Tensor, rows: Tensor) -> Tensor:
-    return cells if len(rows) == len(cells) else cells[rows]
-
-
-def rows_count(compare: np.ufunc, cells: Tensor, bar: Tensor | float) -> Tensor:
-    """`[B]` int64: for how many cells of each row `compare(cell, bar)` holds.
-
-    On the CPU numpy compares in half of torch's time.
-
-    >>> rows_count(np.greater, torch.tensor([[3.0, 1.0, 2.0]]), 1.5)
-    tensor([2])
-    """
-    if cells.device.type != "cpu":
-        same_in_torch: Callable[[Tensor, Tensor | float], Tensor] = getattr(torch, compare.__name__)
-        return same_in_torch(cells, bar).sum(1)
-    flags = compare(cells.numpy(), bar.numpy() if isinstance(bar, Tensor) else bar)
-    return count_true(torch.from_numpy(flags))

@@ -1,33 +1,34 @@
-"""Ranking: which items a user's list shows, best first. One place for ties, duplicates and masked items.
+"""Ranking: the only place that ranks, for lists, score matrices, baselines and the variations of `inspect`.
 
-Relevance: which of a user's rows count as relevant. Both are policies, so that a native metric and a toolkit's
-can be asked for in one call and each gets its own lists from the same batch.
+`rank` puts what users were shown in order, `select_relevant` keeps what counts as relevant, `match` finds the one in
+the other. All are pure functions of a batch and a policy, so that metrics of different policies share one batch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.score_order import sorted_index
-from bridgeval.batch.sorting import numbers, shared_cells, sorted_with_columns
-from bridgeval.batch.tensors import count_true, gathered
+from bridgeval.batch.batch import MASKED, ListBatch, Shown
+from bridgeval.batch.kernels import count_true, find_repeats, match_rows, order_by_score, sort_with_index
+from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.choices import check_choices
-
-if TYPE_CHECKING:
-    from bridgeval.batch.batch import Rectangle
-    from bridgeval.batch.shown_lists import Shown
+from bridgeval.tables.slates import Lists
 
 Order = Literal["score", "given", "sigmoid", "softmax"]
 Ties = Literal["item_descending", "item_ascending", "given"]
 Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
 
-# Rows that are looked at before all of them.
+# Most lists that are not in order show it in the first rows.
 FEW_ROWS = 256
+# Cells that are ranked at once outside of a batch.
+CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Ranking:
         order: by "score" descending, or as "given". Lists that come ranked always keep their order. With "sigmoid"
             and "softmax" rows are kept by score, then ordered by what these make of it in float64, where large
             scores become equal.
-        ties: what decides between equal scores.
+        ties: what decides between equal scores, see `TIES`.
         duplicates: of a repeated item the "best" place counts, or "all" of them do.
         masked: items scored -inf are dropped, or kept at the end.
         cut: rows kept before duplicates are removed; None keeps all.
@@ -54,17 +55,39 @@ class Ranking:
         check_choices(self, "Ranking")
 
 
+def _sigmoid(scores: Tensor, valid: Tensor) -> Tensor:
+    return 1 / (1 + torch.exp(-scores))
+
+
+def _softmax(scores: Tensor, valid: Tensor) -> Tensor:
+    """Proportional to the softmax; where it overflows, only "infinite" and "finite" are left."""
+    lowest = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True) if scores.shape[1] else scores
+    powers = torch.exp(scores - lowest).masked_fill(~valid, 0)
+    infinite = powers.isinf()
+    return torch.where(infinite.any(1, keepdim=True), infinite.double(), powers)
+
+
+# Tie rule -> the precedence of items `[B, K]`, integers from 0 to V: of equal scores the higher one stands first.
+TIES: dict[Ties, Callable[[Tensor, int], Tensor]] = {
+    "item_descending": lambda items, pad: items,
+    "item_ascending": lambda items, pad: pad - items,
+    "given": lambda items, pad: torch.arange(items.shape[1] - 1, -1, -1, device=items.device).expand(items.shape),
+}
+
+# Orders by a function of the scores `[B, K]` float64 and of the cells that are kept.
+TRANSFORMS: dict[Order, Callable[[Tensor, Tensor], Tensor]] = {"sigmoid": _sigmoid, "softmax": _softmax}
+
+
 @dataclass(frozen=True)
 class RankedLists:
     """Lists best first, valid cells before the others.
 
     Attributes:
-        items: `[B, D]` codes, V where not valid.
+        items: `[B, D]` codes, `pad` where not valid.
         valid: `[B, D]`.
-        index: `[B, D]` column of the rectangle each cell came from, for `gathered`; None when nothing was moved.
+        index: `[B, D]` int64: the column of the batch that each cell came from; None if none was moved.
         pad: V.
         repeated: whether a list may show an item twice.
-        lengths: `[B]` valid cells of each row, however deep; None where they have not been counted.
     """
 
     items: Tensor
@@ -72,12 +95,11 @@ class RankedLists:
     index: Tensor | None
     pad: int
     repeated: bool = False
-    lengths: Tensor | None = None
 
     @property
     def counts(self) -> Tensor:
         """`[B]` int64: how many items are shown."""
-        return count_true(self.valid) if self.lengths is None else self.lengths.clamp(max=self.items.shape[1])
+        return count_true(self.valid)
 
     def first(self, depth: int | None) -> RankedLists:
         """The same lists cut to `depth` columns (None: all)."""
@@ -86,122 +108,126 @@ class RankedLists:
         index = None if self.index is None else self.index[:, :depth]
         return replace(self, items=self.items[:, :depth], valid=self.valid[:, :depth], index=index)
 
-    def of(self, cells: Tensor) -> Tensor:
-        """Cells `[B, K]` of the rectangle in ranked order `[B, D]`."""
-        if self.index is None:
-            return cells[:, : self.items.shape[1]]
-        return gathered(cells, self.index)
+    def gather(self, cells: Tensor) -> Tensor:
+        """`[B, D]`: cells `[B, K]` of the batch in ranked order."""
+        return cells[:, : self.items.shape[1]] if self.index is None else cells.gather(1, self.index)
 
 
-def ranked(shown: Rectangle, policy: Ranking) -> RankedLists:
-    """Ranks a rectangle by a policy."""
-    index: Tensor | None = None
-    valid = shown.valid
-    scores = shown.column("score") if shown.has("score") else None
-    if scores is not None and policy.order != "given" and not shown.ranked:
-        if policy.order != "score":
-            return ranked_by_squashed(shown, policy)
-        index = _order(scores, shown, policy.ties)
-    items = shown.items if index is None else gathered(shown.items, index)
-    shown.meet(items, index)
-    keep = _kept(shown, scores, policy, index, items, valid)
-    lengths = shown.lengths if keep is None else None
-    if keep is not None:
-        front = torch.argsort(~keep, dim=1, stable=True)
-        valid = keep.gather(1, front)
-        index = front if index is None else index.gather(1, front)
-        items = gathered(shown.items, index).masked_fill(~valid, shown.pad)
-    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0, lengths)
+def rank(shown: Shown, ranking: Ranking, depth: int | None = None) -> RankedLists:
+    """Ranks what B users were shown, best first, cut to `depth` columns (None: all)."""
+    if ranking.order in TRANSFORMS and shown.has("score") and not shown.ranked:
+        return _rank_transformed(shown, ranking).first(depth)
+    if isinstance(shown, ScoreBatch):
+        return _rank_scores(shown, ranking, depth)
+    order = _order(shown, ranking)
+    items = shown.items if order is None else shown.items.gather(1, order)
+    ranked = RankedLists(items, shown.valid, order, shown.pad, shown.repeated > 0)
+    if ranking.masked == "drop" and bool(shown.masked.any()):
+        ranked = _keep(ranked, ranked.gather(shown.column("score")) != MASKED)
+    if ranking.cut is not None and ranking.cut < items.shape[1]:
+        ranked = _keep(ranked, torch.arange(items.shape[1], device=items.device) < ranking.cut)
+    return _drop_repeats(ranked) if ranking.duplicates == "best" else ranked.first(None)
 
 
-def ranked_by_squashed(shown: Shown, policy: Ranking) -> RankedLists:
-    """Rows kept by score, ordered by what a sigmoid or softmax of these rows makes of it, then without repeats."""
-    rows = shown.ranked_by(replace(policy, order="score", duplicates="all"), None)
-    squashed = _squashed(rows.of(shown.column("score")).double(), rows.valid, policy.order)
-    index = sorted_index(squashed, rows.items, rows.valid, policy.ties)
-    items, valid = gathered(rows.items, index), gathered(rows.valid, index)
-    if policy.duplicates == "best" and shown.repeated:
-        repeated = repeats(items, shown.pad)
-        front = torch.argsort(~valid | repeated, dim=1, stable=True)
-        valid = (valid & ~repeated).gather(1, front)
-        index, items = index.gather(1, front), items.gather(1, front).masked_fill(~valid, shown.pad)
-    index = index if rows.index is None else gathered(rows.index, index)
-    return RankedLists(items, valid, index, shown.pad, policy.duplicates == "all" and shown.repeated > 0)
+def _rank_transformed(shown: Shown, ranking: Ranking) -> RankedLists:
+    """Keeps rows by score, then orders them by a function of it, then drops repeats."""
+    kept = rank(shown, replace(ranking, order="score", duplicates="all"))
+    scores = TRANSFORMS[ranking.order](kept.gather(shown.column("score")).double(), kept.valid)
+    order = order_by_score(scores, TIES[ranking.ties](kept.items, kept.pad), kept.valid)
+    ranked = _move(kept, order)
+    return _drop_repeats(ranked) if ranking.duplicates == "best" else ranked
 
 
-def _kept(
-    shown: Rectangle,
-    scores: Tensor | None,
-    policy: Ranking,
-    index: Tensor | None,
-    items: Tensor,
-    valid: Tensor,
-) -> Tensor | None:
-    """`[B, K]`: which cells stay, in ranked order; None when all valid ones do."""
-    keep: Tensor | None = None
-    if scores is not None and policy.masked == "drop" and shown.any_masked:
-        unmasked = scores != float("-inf")
-        keep = valid & (unmasked if index is None else gathered(unmasked, index))
-    if policy.cut is not None and policy.cut < shown.width:
-        base = valid if keep is None else keep
-        keep = base & (base.cumsum(1) <= policy.cut)
-    if policy.duplicates == "best" and shown.repeated:
-        base = valid if keep is None else keep
-        keep = base & ~repeats(items.masked_fill(~base, shown.pad), shown.pad)
-    return keep
-
-
-def _order(scores: Tensor, shown: Rectangle, ties: Ties) -> Tensor | None:
-    """The index that sorts each row by score; None when every row is in order already."""
-    if shown.width < 2:
+def _order(shown: Shown, ranking: Ranking) -> Tensor | None:
+    """The index that sorts each row by score; None if every row is in order, or has to stay as it is."""
+    if shown.ranked or ranking.order == "given" or not shown.has("score") or shown.width < 2:
         return None
-    if _in_order(scores, shown, ties):
+    scores, precedence = shown.column("score"), TIES[ranking.ties](shown.items, shown.pad)
+    # Sorting costs five times as much as looking, and many toolkits write their lists in order.
+    if all(_in_order(scores[:rows], precedence[:rows], shown.valid[:rows]) for rows in (FEW_ROWS, None)):
         return None
-    return sorted_index(scores, shown.items, None if shown.uniform else shown.valid, ties)
+    return order_by_score(scores, precedence, None if bool(shown.valid.all()) else shown.valid)
 
 
-def _in_order(scores: Tensor, shown: Rectangle, ties: Ties) -> bool:
-    """Whether every row is ranked as it stands; the first few tell of most that are not."""
-    few = [FEW_ROWS] if len(shown) > FEW_ROWS else []
-    return all(_rows_in_order(scores[:rows], shown, rows, ties) for rows in (*few, len(shown)))
-
-
-def _rows_in_order(scores: Tensor, shown: Rectangle, rows: int, ties: Ties) -> bool:
-    """Whether the first rows are. They are looked at as one long one: that is half the work."""
-    cells, items = numbers(scores).reshape(-1), numbers(shown.items[:rows]).reshape(-1)
-    follows = cells[1:] < cells[:-1]
-    follows[shown.width - 1 :: shown.width] = True
-    if not shown.uniform:
-        follows |= numbers(~shown.valid[:rows]).reshape(-1)[1:]
-    if bool(follows.all()):
+def _in_order(scores: Tensor, precedence: Tensor, valid: Tensor) -> bool:
+    falls = scores[:, 1:] < scores[:, :-1]
+    if bool(falls.all()):
         return True
-    equal = cells[1:] == cells[:-1]
-    if ties != "given":
-        upper, lower = items[:-1], items[1:]
-        equal &= lower <= upper if ties == "item_descending" else lower >= upper
-    return bool((follows | equal).all())
+    ties = (scores[:, 1:] == scores[:, :-1]) & (precedence[:, 1:] <= precedence[:, :-1])
+    return bool((falls | ties | ~valid[:, 1:]).all())
 
 
-def _squashed(scores: Tensor, valid: Tensor, order: Order) -> Tensor:
-    """What the order is taken from; of a softmax that overflows only "infinite" and "finite" are left."""
-    if order == "sigmoid":
-        return 1 / (1 + torch.exp(-scores))
-    lowest = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True) if scores.shape[1] else scores
-    powers = torch.exp(scores - lowest).masked_fill(~valid, 0)
-    infinite = powers.isinf()
-    return torch.where(infinite.any(1, keepdim=True), infinite.double(), powers)
+def _move(ranked: RankedLists, order: Tensor) -> RankedLists:
+    """The same cells in another order."""
+    index = order if ranked.index is None else ranked.index.gather(1, order)
+    return replace(ranked, items=ranked.items.gather(1, order), valid=ranked.valid.gather(1, order), index=index)
 
 
-def repeats(items: Tensor, pad: int) -> Tensor:
-    """`[B, K]`: cells whose item stands further left in its row too.
+def _keep(ranked: RankedLists, wanted: Tensor) -> RankedLists:
+    """Some of the cells; the rest of each row moves up."""
+    valid = ranked.valid & wanted
+    moved = _move(replace(ranked, valid=valid), torch.argsort(~valid, dim=1, stable=True))
+    return replace(moved, items=moved.items.masked_fill(~moved.valid, ranked.pad))
 
-    >>> repeats(torch.tensor([[5, 2, 5, 9, 9]], dtype=torch.int32), pad=9)
-    tensor([[False, False,  True, False, False]])
+
+def _drop_repeats(ranked: RankedLists) -> RankedLists:
+    if not ranked.repeated:
+        return ranked
+    return replace(_keep(ranked, ~find_repeats(ranked.items, ranked.pad)), repeated=False)
+
+
+def _rank_scores(shown: ScoreBatch, ranking: Ranking, depth: int | None) -> RankedLists:
+    """The best columns of each row. Columns have no order of their own, so scores decide under "given" too.
+
+    No row is sorted as a whole: `torch.topk` finds the best, and only rows with ties are put in order again.
     """
-    in_order, where = sorted_with_columns(items, int(items.max()) if items.numel() else 0)
-    again = torch.zeros_like(in_order, dtype=torch.bool)
-    again[:, 1:] = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] != pad)
-    return torch.zeros_like(again).scatter_(1, where, again)
+    depth = min(limit for limit in (depth, ranking.cut, shown.width) if limit is not None)
+    values, index = shown.top(min(depth + 1, shown.width))
+    tied = values[:, 1:] == values[:, :-1]
+    if ranking.masked == "drop":
+        tied &= values[:, 1:] != MASKED
+    values, index = values[:, :depth], index[:, :depth]
+    rows = torch.nonzero(tied.any(1)).flatten()
+    if len(rows):
+        precedence = TIES[ranking.ties](shown.columns.codes[None], shown.pad)[0]
+        index = index.clone()
+        if depth < shown.width:
+            across = rows[tied[rows, depth - 1]]
+            index[across] = _cut_ties(shown.scores[across], values[across, -1:], precedence, depth)
+        scores = shown.scores[rows].gather(1, index[rows])
+        index[rows] = index[rows].gather(1, order_by_score(scores, precedence[index[rows]]))
+    valid = torch.ones_like(index, dtype=torch.bool)
+    if ranking.masked == "drop" and bool(shown.masked.any()):
+        valid = values != MASKED
+    items = shown.columns.codes[index].masked_fill_(~valid, shown.pad)
+    return RankedLists(items, valid, index, shown.pad)
+
+
+def _cut_ties(scores: Tensor, bar: Tensor, precedence: Tensor, depth: int) -> Tensor:
+    """The best `depth` columns of rows in which several columns score `bar` and not all of them fit."""
+    first = precedence + 1
+    order = torch.where(scores == bar, first, 0) + (scores > bar) * (first + first.max())
+    return torch.topk(order, depth, dim=1, sorted=False).indices
+
+
+def rank_lists(lists: Lists, ranking: Ranking, pad: int) -> Lists:
+    """The same lists with their rows best first, without those that the ranking drops.
+
+    Args:
+        pad: V, one past the vocabulary.
+    """
+    step = max(CELLS_AT_ONCE // max(int(lists.lengths.max(initial=0)), 1), 1)
+    counts, kept = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(lists.lengths), step):
+        part = ListBatch(lists.part(start, start + step), pad, torch.device("cpu"))
+        ranked = rank(part, ranking)
+        rows = torch.from_numpy(lists.offsets[start : start + len(ranked.items)])[:, None]
+        rows = rows + torch.arange(part.width) if part.width else rows.expand(-1, 0)
+        kept.append(ranked.gather(rows)[ranked.valid].numpy())
+        counts.append(ranked.counts.numpy())
+    order = np.concatenate(kept)
+    columns = {name: column[order] for name, column in lists.columns.items()}
+    return Lists(np.cumsum(np.concatenate(counts)), lists.items[order], columns, ranked=True)
 
 
 @dataclass(frozen=True)
@@ -227,66 +253,62 @@ class RelevantLists:
 
     Attributes:
         items: `[B, R]` codes, V where not valid (so that rows stay sorted).
-        gains: `[B, R]`.
+        gains: `[B, R]`, 0 where not valid.
         valid: `[B, R]`; under duplicates="all" repeated items are valid each time.
-        index: `[B, R]` column of the rectangle each cell came from.
-        lengths: `[B]` valid cells of each row; None where they have not been counted.
+        index: `[B, R]` int64: the column of the batch that each cell came from.
     """
 
     items: Tensor
     gains: Tensor
     valid: Tensor
     index: Tensor
-    lengths: Tensor | None = None
 
     @property
     def counts(self) -> Tensor:
         """`[B]` int64: how many rows are relevant."""
-        return count_true(self.valid) if self.lengths is None else self.lengths
+        return count_true(self.valid)
 
     @property
     def distinct(self) -> Tensor:
-        """`[B, R]`: valid cells, of a repeated item only the first."""
+        """`[B, R]` bool: valid cells, of a repeated item only the first."""
         once = self.valid.clone()
         once[:, 1:] &= self.items[:, 1:] != self.items[:, :-1]
         return once
 
 
-def meetings(shown: RankedLists, relevant: RelevantLists) -> tuple[Tensor, Tensor, Tensor]:
-    """`[n]` int64 each: row, column of `shown` and column of `relevant` of every shown item that is relevant.
-
-    By row, then by place.
-    """
-    if not shown.repeated or not relevant.items.shape[1]:
-        return shared_cells(shown.items, relevant.items, shown.pad)
-    at = torch.searchsorted(relevant.items, shown.items.contiguous())
-    at.clamp_(max=relevant.items.shape[1] - 1)
-    hit = (relevant.items.gather(1, at) == shown.items) & shown.valid
-    rows, columns = torch.nonzero(hit, as_tuple=True)
-    return rows, columns, at[rows, columns]
-
-
-def relevant_lists(relevant: Rectangle, policy: Relevance) -> RelevantLists:
+def select_relevant(truth: ListBatch, relevance: Relevance) -> RelevantLists:
     """Keeps the relevant rows and sorts them by item."""
-    gains, valid, items = relevant.column("gain"), relevant.valid, relevant.items
-    enough = None if policy.above is None else gains > policy.above
-    if enough is None or bool(enough.all()) or bool((enough | ~valid).all()):
-        in_order, index = relevant.by_item
-        if policy.duplicates == "all" or not relevant.repeated:
-            return RelevantLists(in_order, gains.gather(1, index), valid, index, relevant.lengths)
-    else:
-        items = items.masked_fill(~(valid & enough), relevant.pad)
-    best_first: Tensor | None = None
-    if policy.duplicates == "best" and relevant.repeated:
-        best_first = torch.argsort(gains, dim=1, descending=True, stable=True)
-        items = items.gather(1, best_first)
-    items, index = sorted_with_columns(items, relevant.pad)
-    if best_first is not None:
-        index = best_first.gather(1, index)
-    valid = items != relevant.pad
-    if policy.duplicates != "all" and relevant.repeated:
-        again = torch.zeros_like(valid)
-        again[:, 1:] = (items[:, 1:] == items[:, :-1]) & valid[:, 1:]
-        items, resorted = torch.sort(items.masked_fill(again, relevant.pad), dim=1, stable=True)
-        index, valid = index.gather(1, resorted), items != relevant.pad
+    gains, items, pad = truth.column("gain"), truth.items, truth.pad
+    once = relevance.duplicates != "all" and truth.repeated
+    if relevance.above is not None:
+        items = items.masked_fill(~(gains > relevance.above), pad)
+    index: Tensor | None = None
+    if once and relevance.duplicates == "best":
+        index = torch.argsort(gains, dim=1, descending=True, stable=True)
+        items = items.gather(1, index)
+    items, order = sort_with_index(items, pad)
+    index = order if index is None else index.gather(1, order)
+    if once:
+        items, order = sort_with_index(items.masked_fill(find_repeats(items, pad), pad), pad)
+        index = index.gather(1, order)
+    valid = items != pad
     return RelevantLists(items, gains.gather(1, index).masked_fill(~valid, 0), valid, index)
+
+
+class MatchIndex(NamedTuple):
+    """Every hit, by row, then by place: `[n]` int64 each.
+
+    Attributes:
+        rows: the row of the batch.
+        places: the column of the ranked list, counted from 0.
+        columns: the column of the relevant list; of a repeated item the first.
+    """
+
+    rows: Tensor
+    places: Tensor
+    columns: Tensor
+
+
+def match(ranked: RankedLists, relevant: RelevantLists) -> MatchIndex:
+    """Finds the relevant items in ranked lists."""
+    return MatchIndex(*match_rows(ranked.items, relevant.items, ranked.pad))

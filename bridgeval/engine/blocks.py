@@ -7,18 +7,28 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch import ranking
-from bridgeval.batch.batch import Batch
-from bridgeval.batch.rank_counts import Standings
-from bridgeval.batch.ranking import RankedLists, Ranking, Relevance, RelevantLists
+from bridgeval.batch import rank_counts
+from bridgeval.batch.batch import Batch, look_up
+from bridgeval.batch.kernels import find_repeats
+from bridgeval.batch.rank_counts import CandidateCounts
+from bridgeval.batch.ranking import (
+    MatchIndex,
+    RankedLists,
+    Ranking,
+    Relevance,
+    RelevantLists,
+    match,
+    rank,
+    select_relevant,
+)
+from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
 from bridgeval.errors import NeedError
@@ -46,7 +56,7 @@ class Blocks:
         lookup: the context, by item and by user.
         depth: how deep ranked lists are read; None for all.
         needs: of all metrics that ask.
-        cutoffs: the cutoffs asked for, ascending; the width of the lists where none is known.
+        cutoffs: the cutoffs asked for, ascending; the width of the lists if none is known.
     """
 
     def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, needs: Needs | None = None) -> None:
@@ -56,8 +66,6 @@ class Blocks:
         self.needs = needs or Needs()
         self.cutoffs = tuple(sorted(self.needs.cutoffs)) or (batch.shown.width,)
         self._made: dict[Block[Any], Any] = {}
-        # The tensor is kept beside its index, so that its id stays its own.
-        self._rows: dict[int, tuple[Tensor, Any]] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
         made: T = self._made.get(block, _MISSING)
@@ -81,18 +89,6 @@ class Blocks:
         """The cutoffs that are worked out together with k, ascending: all that were asked for, or k alone."""
         return self.cutoffs if k in self.cutoffs else (k,)
 
-    def rows_of(self, counted: Tensor) -> Any:
-        """Who counts, `[B]` bool, as an index of numpy arrays: a slice where everyone does. Made once for a tensor."""
-        made = self._rows.get(id(counted))
-        if made is None:
-            index = slice(None) if bool(counted.all()) else np.flatnonzero(counted.cpu().numpy())
-            made = self._rows[id(counted)] = (counted, index)
-        return made[1]
-
-    def everyone(self, counted: Tensor) -> bool:
-        """Whether all users of the batch count, `[B]` bool."""
-        return isinstance(self.rows_of(counted), slice)
-
     @property
     def context(self) -> Context:
         return self.lookup.context
@@ -106,12 +102,21 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Ranked(Block[RankedLists]):
-    """What each user was shown, best first: `[B, D]`."""
+    """The items that each user was shown, best first: `[B, D]`.
+
+    Attributes:
+        whole: however deep, whatever the cutoffs: `[B, K]`. For score matrices that is a sort of all items.
+    """
 
     ranking: Ranking = Ranking()
+    whole: bool = False
 
     def make(self, blocks: Blocks) -> RankedLists:
-        return blocks.batch.shown.ranked_by(self.ranking, blocks.depth)
+        shown, depth = blocks.batch.shown, blocks.depth
+        if self.whole or isinstance(shown, ScoreBatch):
+            return rank(shown, self.ranking, None if self.whole else depth)
+        # Lists are sorted as a whole anyway.
+        return blocks[Ranked(self.ranking, whole=True)].first(depth)
 
 
 @dataclass(frozen=True)
@@ -122,49 +127,21 @@ class ShownColumn(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        shown = blocks.batch.shown
+        shown, ranked = blocks.batch.shown, blocks[Ranked(self.ranking)]
         if not shown.has(self.name):
             raise NeedError(f"the shown pairs have no column {self.name!r}", hint=f"give {self.name}")
-        return shown.ranked_column(self.name, blocks[Ranked(self.ranking)], self.ranking)
-
-
-@dataclass(frozen=True)
-class ItemValues(Block[Tensor]):
-    """A context value of each shown item: `[B, D]`; the table's default where there is no item."""
-
-    table: str
-    ranking: Ranking = Ranking()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        return by_item(blocks.lookup.items(self.table), blocks[Ranked(self.ranking)].items)
+        pairs = shown.pairs.get(self.name)
+        return ranked.gather(shown.column(self.name)) if pairs is None else look_up(pairs, ranked.items)
 
 
 @dataclass(frozen=True)
 class Relevant(Block[RelevantLists]):
-    """What proved relevant to each user, sorted by item: `[B, R]`."""
+    """The items that proved relevant to each user, sorted by item: `[B, R]`."""
 
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> RelevantLists:
-        same = blocks[InEffect(self.relevance)]
-        if same != self.relevance:
-            return blocks[Relevant(same)]
-        return ranking.relevant_lists(blocks.batch.relevant, self.relevance)
-
-
-@dataclass(frozen=True)
-class InEffect(Block[Relevance]):
-    """The plainest policy that finds the same rows of the batch relevant: metrics of different ones share blocks."""
-
-    relevance: Relevance
-
-    def make(self, blocks: Blocks) -> Relevance:
-        truth, above = blocks.batch.relevant, self.relevance.above
-        if above is None:
-            return self.relevance
-        enough = truth.column("gain") > above
-        same = bool(enough.all()) or bool((enough | ~truth.valid).all())
-        return replace(self.relevance, above=None) if same else self.relevance
+        return select_relevant(blocks.batch.relevant, self.relevance)
 
 
 @dataclass(frozen=True)
@@ -188,6 +165,19 @@ class ShownCount(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class CandidateCount(Block[Tensor]):
+    """How many items each user's whole ranking has: `[B]` int64."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown = blocks.batch.shown
+        if isinstance(shown, ScoreBatch):
+            return rank_counts.count_candidates(shown, self.ranking)
+        return blocks[Ranked(self.ranking, whole=True)].counts
+
+
+@dataclass(frozen=True)
 class ShownWithin(Block[Tensor]):
     """How many of the first k places hold an item: `[B]` float64."""
 
@@ -208,17 +198,14 @@ class UserGroups(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class Meetings(Block[tuple[Tensor, Tensor, Tensor]]):
-    """Every hit by row, then by place: its row, its column of the ranked list and of the relevant one, `[n]` int64."""
+class HitIndex(Block[MatchIndex]):
+    """Row, place and column of the relevant list of every hit, by row, then by place: `[n]` int64 each."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
-        same = blocks[InEffect(self.relevance)]
-        if same != self.relevance:
-            return blocks[Meetings(self.ranking, same)]
-        return blocks.batch.shown.meetings(self.ranking, blocks[Relevant(self.relevance)], blocks.depth)
+    def make(self, blocks: Blocks) -> MatchIndex:
+        return match(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
 
 
 @dataclass(frozen=True)
@@ -229,7 +216,7 @@ class Matches(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        rows, places, columns = blocks[Meetings(self.ranking, self.relevance)]
+        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance)]
         shape = blocks[Ranked(self.ranking)].items.shape
         return torch.full(shape, -1, device=blocks.device).index_put_((rows, places), columns)
 
@@ -242,7 +229,7 @@ class Hits(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        rows, places, _ = blocks[Meetings(self.ranking, self.relevance)]
+        rows, places, _ = blocks[HitIndex(self.ranking, self.relevance)]
         hits = torch.zeros(blocks[Ranked(self.ranking)].items.shape, dtype=torch.bool, device=blocks.device)
         hits[rows, places] = True
         return hits
@@ -250,7 +237,7 @@ class Hits(Block[Tensor]):
 
 @dataclass(frozen=True)
 class NewHits(Block[Tensor]):
-    """Hits, of a repeated item only the first: `[B, D]` bool. Differs from Hits where duplicates are kept."""
+    """Hits, of a repeated item only the first: `[B, D]` bool. Differs from Hits if duplicates are kept."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
@@ -258,18 +245,7 @@ class NewHits(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         hits = blocks[Hits(self.ranking, self.relevance)]
         shown = blocks[Ranked(self.ranking)]
-        return hits & ~ranking.repeats(shown.items.contiguous(), shown.pad) if shown.repeated else hits
-
-
-@dataclass(frozen=True)
-class HitCounts(Block[Tensor]):
-    """Distinct hits in the first 1, 2, ... places: `[B, D]` int32. Column k - 1 answers for cutoff k."""
-
-    ranking: Ranking = Ranking()
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        return blocks[NewHits(self.ranking, self.relevance)].cumsum(1, dtype=torch.int32)
+        return hits & ~find_repeats(shown.items, shown.pad) if shown.repeated else hits
 
 
 @dataclass(frozen=True)
@@ -280,36 +256,60 @@ class ShownGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        rows, places, columns = blocks[Meetings(self.ranking, self.relevance)]
+        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance)]
         gains = torch.zeros(blocks[Ranked(self.ranking)].items.shape, dtype=torch.float64, device=blocks.device)
         gains[rows, places] = blocks[Relevant(self.relevance)].gains[rows, columns].double()
         return gains
 
 
 @dataclass(frozen=True)
-class RelevantStandings(Block[Standings]):
-    """Where the relevant items stand among all candidates, however deep: `[B, R]`.
+class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
+    """Row, column of the relevant list and score of every relevant item that was scored: `[n]` each."""
 
-    `decided`: ties are decided by the ranking's order; else they are counted apart.
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
+        shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
+        if isinstance(shown, ScoreBatch):
+            scores, known = rank_counts.pick_scores(shown, self.ranking, relevant)
+            rows, columns = torch.nonzero(known, as_tuple=True)
+            return rows, columns, scores[rows, columns]
+        ranked = blocks[Ranked(self.ranking, whole=True)]
+        rows, places, columns = match(ranked, relevant)
+        return rows, columns, ranked.gather(shown.column("score"))[rows, places]
+
+
+@dataclass(frozen=True)
+class RankCounts(Block[CandidateCounts]):
+    """How many candidates, however deep, stand above each relevant item: `[B, R]`.
+
+    Attributes:
+        decided: whether the ranking decides ties; else they are counted apart.
     """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
     decided: bool = False
 
-    def make(self, blocks: Blocks) -> Standings:
-        relevant = blocks[Relevant(self.relevance)]
-        return blocks.batch.shown.standings(self.ranking, relevant, decided=self.decided)
+    def make(self, blocks: Blocks) -> CandidateCounts:
+        shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
+        if isinstance(shown, ScoreBatch):
+            return rank_counts.count_in_scores(shown, self.ranking, relevant, decided=self.decided)
+        ranked = blocks[Ranked(self.ranking, whole=True)]
+        by_score = shown.has("score") and not shown.ranked and self.ranking.order == "score" and not self.decided
+        scores = ranked.gather(shown.column("score")) if by_score else None
+        return rank_counts.count_in_lists(ranked, scores, relevant)
 
 
 @dataclass(frozen=True)
 class Counted(Block[Tensor]):
-    """Who counts: `[B]` bool.
+    """The users who count: `[B]` bool.
 
     `users` is "relevant" (at least one relevant item), "shown" (at least one item shown), "both", "any" (every user
     that either side names), "truth" (at least one row of relevance, whatever its gain), "history", "baseline" (users
     these name), "given" (users the caller lists), "known" (all there are: the given, else those of the history),
-    "listed" or "judged" (users whom the recommendations, or the relevance, name, though it be with an empty list).
+    "listed" or "judged" (users whom the recommendations, or the relevance, name, even with an empty list).
     """
 
     users: Users = "relevant"
