@@ -5,7 +5,7 @@ The toolkits of this package import nothing deeper. The names below are covered 
 
 from bridgeval.batch.batch import batches
 from bridgeval.batch.ranking import Order, Ranking, Relevance, Ties
-from bridgeval.batch.scores import ScoredInputs, Scores
+from bridgeval.batch.scores import Scores
 from bridgeval.batch.tensors import tensor_of
 from bridgeval.convention import Convention, Entry, entry
 from bridgeval.engine import summary
@@ -31,6 +31,7 @@ from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, literal
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States
+from bridgeval.engine.scored_inputs import ScoredInputs
 from bridgeval.engine.source import DeferredSource, LocalSource, Source, Sources, held, run_metrics, source_of
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import StreamedSource

@@ -37,6 +37,7 @@ BUILTIN = (
     "bridgeval.toolkits.mapping",
     "bridgeval.toolkits.peers",
     "bridgeval.toolkits.replay",
+    "bridgeval.toolkits.scores",
     "bridgeval.toolkits.warprec",
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from bridgeval.engine.blocks import HitCounts, ItemValues, Ranked, at_cutoff
+from bridgeval.engine.blocks import Hits, Ranked, by_item
 from bridgeval.engine.metric import Metric, TopKMetric
 from bridgeval.engine.source import source_of
 from bridgeval.engine.state import Sums
@@ -22,7 +22,7 @@ class Sound(TopKMetric):
     name = "Sound"
 
     def values(self, blocks):
-        return at_cutoff(blocks[HitCounts()], self.k).double() / self.k
+        return blocks[Hits()][:, : self.k].sum(1).double() / self.k
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ReadsInSecret(Sound):
     name = "ReadsInSecret"
 
     def values(self, blocks):
-        return blocks[ItemValues("popularity")].sum(1).double()
+        return by_item(blocks.lookup.items("popularity"), blocks[Ranked()].items).sum(1).double()
 
 
 @dataclass(frozen=True)

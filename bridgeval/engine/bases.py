@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.batch.tensors import picked
-from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn
+from bridgeval.engine.blocks import Block, Blocks, CandidateCount, Ranked, Relevant, RelevantScores, ShownColumn
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Moments, State
@@ -131,14 +130,14 @@ class Joined(Block[JoinedPairs]):
 
     def make(self, blocks: Blocks) -> JoinedPairs:
         truth = blocks[Relevant(self.relevance)]
-        rows, predicted, at = blocks.batch.shown.predictions(self.ranking, truth)
+        rows, at, predicted = blocks[RelevantScores(self.ranking, self.relevance)]
         found = torch.bincount(rows, minlength=len(blocks))
         return JoinedPairs(
             rows,
             predicted.double(),
-            picked(truth.gains, rows, at).double(),
+            truth.gains[rows, at].double(),
             truth.counts - found,
-            blocks.batch.shown.candidates(self.ranking) - found,
+            blocks[CandidateCount(self.ranking)] - found,
         )
 
 
@@ -182,7 +181,7 @@ class RowMetric(UserMetric):
             return super().update(blocks)
         pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
         values, unpredicted = self.rows(pairs.predicted, pairs.actual), pairs.unpredicted
-        if not blocks.everyone(counted):
+        if not bool(counted.all()):
             values, unpredicted = values[counted[pairs.rows]], unpredicted[counted]
         return RowState(Moments.of(values.double().cpu().numpy()), int(unpredicted.sum()), int(pairs.unasked.sum()))
 

@@ -48,7 +48,10 @@ class Census(Metric):
         if self.depth:
             counts["short lists"] = counted & (shown < self.depth)
         sums = {name: int(np.count_nonzero(flags)) for name, flags in counts.items()}
-        sums |= batch.shown.counts()
+        sums |= {"shown rows": int(batch.shown.lengths.sum()), "repeated shown rows": batch.shown.repeated}
+        if batch.shown.has("score"):
+            seen = int(batch.shown.seen.sum())
+            sums |= {"masked rows": int(batch.shown.masked.sum()) - seen, "seen rows": seen}
         sums |= {
             "relevant rows": int(relevant_rows.sum()),
             "repeated relevant rows": batch.relevant.repeated,

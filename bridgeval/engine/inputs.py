@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bridgeval.batch.ranking import Ranking
+from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Role, check_chosen_columns
 from bridgeval.parallel import run_all
@@ -232,36 +232,14 @@ def sort_by_score(rows: Rows) -> Rows:
     return Rows(users, rows.items.take(order), {"score": rows.columns["score"][order]})
 
 
-def rank_rows(users: Ids, rows: Rows, policy: Ranking = Ranking()) -> Rows:
-    """Rows with the place of each item in its user's list, best first; of a repeated item the best place is first."""
+def rank_rows(users: Ids, rows: Rows, ranking: Ranking = Ranking()) -> Rows:
+    """Rows of some users with the place of each item in its user's ranked list, best first."""
     positions = rows.owners.positions_in(users)
-    is_kept = positions >= 0
-    if "score" in rows.columns and policy.masked == "drop":
-        is_kept &= rows.columns["score"] != -np.inf
-    kept = np.flatnonzero(is_kept)
+    kept = np.flatnonzero(positions >= 0)
     items, (item_codes,) = encode_ids([rows.items])
-    columns = {"row": kept.astype(np.float64)} | {n: c[kept] for n, c in rows.columns.items()}
+    columns = {"row": kept.astype(np.float64)} | {name: column[kept] for name, column in rows.columns.items()}
     by_user = group_codes(positions[kept].astype(np.int32), len(users))
-    lists = group_lists(by_user, item_codes[kept], len(items), columns, rows.ranked)
-    as_given = lists.ranked or policy.order == "given"
-    order = np.arange(len(kept)) if as_given else _best_first(lists, policy)
-    if policy.duplicates == "best":
-        order = order[_first_of_pair(lists.row_users[order], lists.items[order])]
-    owner = lists.row_users[order]
-    rank = np.arange(len(order)) - np.searchsorted(owner, owner) + 1.0
-    kept = lists.columns["row"][order].astype(np.int64)
-    return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": rank})
-
-
-def _best_first(lists: Lists, policy: Ranking) -> npt.NDArray[np.int64]:
-    """The order of rows by user, score descending and the policy's ties."""
-    falling = (-lists.columns["score"], lists.row_users)
-    if policy.ties == "given":
-        return np.lexsort(falling)
-    return np.lexsort((-lists.items if policy.ties == "item_descending" else lists.items, *falling))
-
-
-def _first_of_pair(users: npt.NDArray[np.int64], items: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """Positions of the first row of each (user, item), ascending."""
-    keys = users * (int(items.max(initial=0)) + 1) + items
-    return np.sort(np.unique(keys, return_index=True)[1])
+    lists = rank_lists(group_lists(by_user, item_codes[kept], len(items), columns, rows.ranked), ranking, len(items))
+    places = np.arange(len(lists.items)) - np.repeat(lists.offsets[:-1], lists.lengths) + 1.0
+    kept = lists.columns["row"].astype(np.int64)
+    return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": places})

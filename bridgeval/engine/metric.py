@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.batch.tensors import array_of
 from bridgeval.choices import check_choices
 from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
@@ -232,8 +231,8 @@ class UserMetric(RankingMetric):
         return summary.start(self.over)
 
     def update(self, blocks: Blocks) -> State:
-        counted = blocks.rows_of(self.counted(blocks))
-        values = array_of(blocks[UserValues(self._unsummarised())])[counted]
+        counted = self.counted(blocks).cpu().numpy()
+        values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
         if self.over in summary.OF_MOMENTS:
             return Moments.of(values)
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)

@@ -7,20 +7,22 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.metric import Metric
 from bridgeval.tables.slates import Lists, Slates
 
-Rows = npt.NDArray[np.int64]
+# Every row by score, ties in the order in which the rows come.
+EVERY_ROW = Ranking(ties="given", duplicates="all", masked="keep")
 
 
 def best_first(slates: Slates) -> Slates:
     """Among equal scores the relevant come first, higher gains before lower: the best that a tie could do."""
-    return _reordered(slates, -gains_of_shown(slates))
+    return _reorder(slates, -gains_of_shown(slates))
 
 
 def worst_first(slates: Slates) -> Slates:
     """Among equal scores the relevant come last, lower gains before higher."""
-    return _reordered(slates, gains_of_shown(slates))
+    return _reorder(slates, gains_of_shown(slates))
 
 
 def without_seen(slates: Slates) -> Slates:
@@ -49,14 +51,9 @@ def kept(lists: Lists, rows: npt.NDArray[np.bool_]) -> Lists:
     return replace(lists, offsets=offsets, items=lists.items[rows], columns=columns)
 
 
-def by_score(lists: Lists) -> Rows:
-    """`[n]`: the order of rows by user, then score, highest first; of equals the first stays first."""
-    return np.lexsort((-lists.columns["score"], lists.row_users))
-
-
 def tied_at(lists: Lists, k: int) -> npt.NDArray[np.bool_]:
     """`[U]`: whether places k and k + 1 have the same score, so that a tie decides who is in."""
-    scores = lists.columns["score"][by_score(lists)]
+    scores = rank_lists(lists, EVERY_ROW, int(lists.items.max(initial=0)) + 1).columns["score"]
     at = lists.offsets[:-1] + k
     long_enough = lists.lengths > k
     tied = np.zeros(len(at), dtype=bool)
@@ -70,8 +67,10 @@ def breaks_ties(metric: Metric) -> bool:
     return metric.parameters.get("order") == "score"
 
 
-def _reordered(slates: Slates, tie: npt.NDArray[np.float64]) -> Slates:
+def _reorder(slates: Slates, tie: npt.NDArray[np.float64]) -> Slates:
+    """Lists by score; of equal scores the lowest tie first, then the highest item."""
     shown = slates.shown
-    order = np.lexsort((-shown.items, tie, -shown.columns["score"], shown.row_users))
+    order = np.lexsort((-shown.items, tie, shown.row_users))
     columns = {name: column[order] for name, column in shown.columns.items()}
-    return replace(slates, shown=replace(shown, items=shown.items[order], columns=columns, ranked=True))
+    lists = replace(shown, items=shown.items[order], columns=columns)
+    return replace(slates, shown=replace(rank_lists(lists, EVERY_ROW, len(slates.items)), beside=shown.beside))

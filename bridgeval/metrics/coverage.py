@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.batch.rank_counts import rows_count
-from bridgeval.batch.tensors import array_of
+from bridgeval.batch.kernels import count_true
 from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
@@ -95,8 +94,8 @@ class UserCoverageAtN(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         counted = self.counted(blocks)
         block: Block[Tensor] = ShownCount(self.ranking) if self.retrieved == "shown" else PositiveCount()
-        enough = array_of(blocks[block])[blocks.rows_of(counted)] >= self.k
-        return Tally(Sums({"covered": int(np.count_nonzero(enough)), "users": len(enough)}))
+        enough = blocks[block][counted] >= self.k
+        return Tally(Sums({"covered": int(enough.sum()), "users": len(enough)}))
 
     def compute(self, state: Any) -> Result:
         return Result(float(state.sums["covered"]), users=state.sums["users"])
@@ -110,7 +109,7 @@ class PositiveCount(Block[Tensor]):
         shown = blocks.batch.shown
         if not shown.has("score"):
             raise NeedError("the shown pairs have no column 'score'", hint="give scores")
-        return rows_count(np.greater, shown.column("score"), 0.0)
+        return count_true(shown.column("score") > 0)
 
 
 @dataclass(frozen=True)

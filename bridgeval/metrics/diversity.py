@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance, repeats
+from bridgeval.batch.kernels import find_repeats
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.batch.sorting import numbers
 from bridgeval.batch.tensors import where
 from bridgeval.engine.blocks import (
@@ -265,7 +266,7 @@ class CategoryCounts(Block[Tensor]):
     ranking: Ranking = Ranking()
 
     def make(self, blocks: Blocks) -> Tensor:
-        none = -1
         codes = blocks[ShownColumn("category", self.ranking)].long()
-        codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid, none)
-        return ((codes != none) & ~repeats(codes, none)).cumsum(1)
+        none = int(codes.max()) + 1 if codes.numel() else 0
+        codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid | (codes < 0), none)
+        return ((codes != none) & ~find_repeats(codes, none)).cumsum(1)

@@ -273,7 +273,7 @@ class UserDeviation(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         groups, size = blocks[UserGroups()], user_group_count(blocks)
         users, total, count = len(blocks), self.totals(blocks), blocks[UserGroupSizes()]
-        if np.isnan(total).any() or not blocks.everyone(self.counted(blocks)):
+        if np.isnan(total).any() or not bool(self.counted(blocks).all()):
             values = self.user_values(blocks)
             has_value = self.counted(blocks) & ~values.isnan()
             values, groups = values[has_value], groups[has_value]

@@ -12,7 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance, repeats
+from bridgeval.batch.kernels import find_repeats
+from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
@@ -313,7 +314,7 @@ class FirstShown(Block[Tensor]):
         shown = blocks[Ranked(self.ranking)]
         if self.ranking.duplicates == "best" or not blocks.batch.shown.repeated:
             return shown.valid
-        return shown.valid & ~repeats(shown.items.contiguous(), blocks.batch.shown.pad)
+        return shown.valid & ~find_repeats(shown.items, shown.pad)
 
 
 @dataclass(frozen=True)
@@ -325,7 +326,7 @@ class SeenPlaces(Block[PlaceList]):
 
     def make(self, blocks: Blocks) -> PlaceList:
         ranked = blocks[Ranked(self.ranking)]
-        rows, places = blocks.batch.shown.marked_places("seen", ranked, self.ranking)
+        rows, places = torch.nonzero(blocks[ShownColumn("seen", self.ranking)] & ranked.valid, as_tuple=True)
         if self.repeated == "once" and ranked.repeated:
             first = blocks[FirstShown(self.ranking)][rows, places]
             rows, places = rows[first], places[first]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from bridgeval.batch.batch import Batch, Rectangle
+from bridgeval.batch.batch import Batch, ListBatch
 from bridgeval.engine.blocks import Blocks, RelevantCount
 from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.needs import Needs
@@ -107,7 +107,7 @@ class ByItems(Metric):
             batch.start,
             batch.stop,
             batch.shown,
-            Rectangle(relevant, batch.start, batch.stop, len(batch.slates.items), batch.device),
+            ListBatch(relevant.part(batch.start, batch.stop), len(batch.slates.items), batch.device),
             batch.device,
         )
         return plan.update(Blocks(part, lookup, blocks.depth, blocks.needs))

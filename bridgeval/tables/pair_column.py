@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -10,12 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy import sparse
-from torch import Tensor
 
-from bridgeval.batch.sorting import Matches, shared_cells
-from bridgeval.batch.tensors import tensor_of
 from bridgeval.parallel import run_all
 from bridgeval.tables.grouping import Grouping, group_codes
 from bridgeval.tables.ids import Codes, Ids
@@ -73,51 +68,13 @@ class PairColumn:
         return replace(self, offsets=offsets - offsets[0], items=self.items[rows], values=values)
 
     @cached_property
-    def width(self) -> int:
-        """The most pairs that a user has."""
-        return int(np.diff(self.offsets).max(initial=0))
-
-    @cached_property
     def owners(self) -> Positions:
         """`[n]`: the user of each pair."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def look_up(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`[m]`: what stands beside pairs."""
+        """`[m]`: the value beside each pair; anything beside the item V, "no item"."""
         return self._found(items + users * self.size if self.by_user else items.astype(np.int64))
-
-    def cells(self, items: Tensor, once: bool = False) -> Tensor:
-        """`[U, K]`: what stands beside the items of each user; beside V, no item, stands anything.
-
-        Args:
-            once: whether no user has an item twice. Then all are looked up by a sort, where there are `rows` for it.
-        """
-        rows = self.rows(items) if once else None
-        if rows is None:
-            codes = items.cpu().numpy()
-            return torch.from_numpy(self.look_up(np.arange(len(codes))[:, None], codes)).to(items.device)
-        return self.cells_where(shared_cells(items, rows, self.size), items.shape)
-
-    def cells_where(self, matches: Matches, shape: tuple[int, ...]) -> Tensor:
-        """`[U, K]`: what stands beside items by where they are: row, column, and column in `rows`."""
-        found = self._nothing(shape)
-        rows, columns, at = (part.cpu().numpy() for part in matches)
-        found[rows, columns] = True if self.values is None else self.values[self.offsets[rows] + at]
-        return torch.from_numpy(found).to(matches[0].device)
-
-    def rows(self, items: Tensor) -> Tensor | None:
-        """`[U, W]`: the items of each user, then V, to be sorted together with `items`, `[U, K]`.
-
-        None where there is one list for all users, or where a few have so many pairs that most cells would be V.
-        """
-        if not self.by_user or self.width * len(items) > 2 * (items.numel() + len(self.items)):
-            return None
-        shape = (len(self.offsets) - 1, self.width)
-        if math.prod(shape) == len(self.items):
-            return tensor_of(self.items.reshape(shape)).to(items.device)
-        rows = np.full(shape, self.size, dtype=np.int32)
-        rows[np.arange(self.width) < np.diff(self.offsets)[:, None]] = self.items
-        return torch.from_numpy(rows).to(items.device)
 
     def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         return np.zeros(shape, dtype=bool) if self.values is None else np.full(shape, np.nan)

@@ -8,10 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from bridgeval.batch.batch import Rectangle
-from bridgeval.batch.shown_lists import ShownRows
 from bridgeval.errors import BadValueError
 from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
@@ -66,9 +63,13 @@ class Lists:
         columns |= {name: column.look_up(np.repeat(users, lengths), items) for name, column in self.beside.items()}
         return Lists(offsets, items, columns, self.ranked)
 
-    def laid_out(self, start: int, stop: int, pad: int, device: torch.device) -> Rectangle:
-        """Users `start` to `stop` as a rectangle."""
-        return Rectangle(self, start, stop, pad, device)
+    def part(self, start: int, stop: int) -> Lists:
+        """The lists of users `start` to `stop`, without a copy."""
+        offsets = self.offsets[start : stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        beside = {name: column.part(start, stop) for name, column in self.beside.items()}
+        return Lists(offsets - offsets[0], self.items[rows], columns, self.ranked, beside)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Slates:
         users: `[U]` their ids.
         items: `[V]` the sorted vocabulary that item codes point into.
         shown: rows in the order they came, with `score` unless they come ranked. Of a score matrix they are read batch
-            by batch: then only what `ShownRows` has can be asked for.
+            by batch: then they have nothing but their `lengths`.
         relevant: rows with `gain`.
         user_columns: name -> `[U]`.
         history: what each user has in the history, each item once; None when nothing needs it.
@@ -95,7 +96,7 @@ class Slates:
     def __len__(self) -> int:
         return len(self.users)
 
-    def of_users(self, users: npt.NDArray[np.int64], shown: ShownRows) -> Slates:
+    def of_users(self, users: npt.NDArray[np.int64], shown: Any) -> Slates:
         """Some of the users, in the order given, with what they were shown."""
         return replace(
             self,

@@ -10,7 +10,7 @@ import torch
 
 import bridgeval
 from bridgeval.batch.batch import batches
-from bridgeval.batch.ranking import Ranking, Relevance, relevant_lists
+from bridgeval.batch.ranking import Ranking, Relevance, match, rank, select_relevant
 from bridgeval.tables.rows import read_rows
 from bridgeval.tables.slates import build_slates
 
@@ -89,7 +89,7 @@ POLICIES = [
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("sorted_before", [True, False])
 @pytest.mark.parametrize("unique", [True, False])
-def test_hits_are_those_of_the_ranked_lists_whatever_was_looked_for_before(seed, sorted_before, unique):
+def test_matches_are_the_relevant_items_of_the_ranked_lists(seed, sorted_before, unique):
     random = Random(seed)
     pool = list(range(12))
     lists = {}
@@ -102,10 +102,11 @@ def test_hits_are_those_of_the_ranked_lists_whatever_was_looked_for_before(seed,
     (batch,) = batches(
         build_slates(read_rows(lists, "recommendations"), read_rows(truth, "relevance")), torch.device("cpu")
     )
-    relevant = relevant_lists(batch.relevant, Relevance(above=None))
+    relevant = select_relevant(batch.relevant, Relevance(above=None))
     for policy in random.sample(POLICIES, len(POLICIES)):
         for depth in (None, 3, 20):
-            shown = batch.shown.ranked_by(policy, depth).items.tolist()
+            ranked = rank(batch.shown, policy, depth)
+            shown = ranked.items.tolist()
             wanted = relevant.items.tolist()
             expected = [
                 (row, place, wanted[row].index(item))
@@ -113,5 +114,5 @@ def test_hits_are_those_of_the_ranked_lists_whatever_was_looked_for_before(seed,
                 for place, item in enumerate(items)
                 if item != batch.shown.pad and item in wanted[row]
             ]
-            found = batch.shown.meetings(policy, relevant, depth)
+            found = match(ranked, relevant)
             assert list(zip(*(part.tolist() for part in found), strict=True)) == expected

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import bridgeval
 from bridgeval.batch.batch import batches
 from bridgeval.batch.ranking import Ranking
+from bridgeval.engine.blocks import Blocks, Ranked, ShownColumn
 from bridgeval.engine.inputs import Inputs
+from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
 from bridgeval.errors import MisalignedError
 from bridgeval.tables.history import History
@@ -54,19 +56,17 @@ def test_what_was_seen_is_what_the_history_has(shown, history, texts, needs, bat
     for batch in batches(slates, torch.device("cpu"), batch_size):
         users = [number(user) for user in slates.users.slice(batch.start, batch.stop).tolist()]
         policy = Ranking(duplicates=duplicates)
-        ranked = batch.shown.ranked_by(policy, 6)
+        blocks = Blocks(batch, Lookup(inputs.context, slates, batch.device), 6)
+        ranked = blocks[Ranked(policy)]
         for cells, column in (
             (batch.shown, batch.shown.column("seen")),
-            (ranked, batch.shown.ranked_column("seen", ranked, policy)),
+            (ranked, blocks[ShownColumn("seen", policy)]),
         ):
             expected = [
                 [items[item] in had[user] for item, valid in zip(row, flags, strict=True) if valid]
                 for user, row, flags in zip(users, cells.items.tolist(), cells.valid.tolist(), strict=True)
             ]
             assert [column[row][cells.valid[row]].tolist() for row in range(len(users))] == expected
-        places = zip(*(part.tolist() for part in batch.shown.marked_places("seen", ranked, policy)), strict=True)
-        flags = [(row, at, seen) for row, of_user in enumerate(expected) for at, seen in enumerate(of_user)]
-        assert list(places) == [(row, at) for row, at, seen in flags if seen]
         if needs is WITH_LISTS:
             lists = [
                 [items[item] for item in row[flags].tolist()]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.batch.tensors import picked, sums_by_code
-from bridgeval.engine.blocks import Block, Blocks, Meetings, NewHits, Ranked
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked
 from bridgeval.engine.cumulative import Running
 from bridgeval.engine.state import Floats
 
@@ -139,7 +139,7 @@ class HitPlaces(Block[HitList]):
     new: bool = False
 
     def make(self, blocks: Blocks) -> HitList:
-        rows, places, columns = blocks[Meetings(self.ranking, self.relevance)]
+        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance)]
         shown = blocks[Ranked(self.ranking)]
         if self.new and shown.repeated:
             is_new = blocks[NewHits(self.ranking, self.relevance)][rows, places]

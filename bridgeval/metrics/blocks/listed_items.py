@@ -32,13 +32,12 @@ PLACES_NEAR = 10
 
 def who(blocks: Blocks, metric: RankingMetric) -> Counted | None:
     """The block of who counts; None where everyone does, so that metrics of different populations share blocks."""
-    return None if blocks.everyone(metric.counted(blocks)) else metric.population
+    return None if bool(metric.counted(blocks).all()) else metric.population
 
 
 def population(blocks: Blocks, metric: RankingMetric) -> int:
     """How many users of the batch count."""
-    counted = metric.counted(blocks)
-    return len(blocks) if blocks.everyone(counted) else len(blocks.rows_of(counted))
+    return int(metric.counted(blocks).sum())
 
 
 def counted_items(blocks: Blocks, counted: Counted | None, items: Tensor, rows: Tensor | None = None) -> Tensor:

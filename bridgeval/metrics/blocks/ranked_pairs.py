@@ -13,9 +13,9 @@ from bridgeval.engine.blocks import (
     Block,
     Blocks,
     Counted,
+    RankCounts,
     Relevant,
     RelevantCount,
-    RelevantStandings,
     by_item,
 )
 from bridgeval.errors import NeedError
@@ -50,7 +50,7 @@ class PairShares(Block[RankedPairs]):
     negatives: Negatives = "ranked"
 
     def make(self, blocks: Blocks) -> RankedPairs:
-        standings = blocks[RelevantStandings(self.ranking, self.relevance, decided=self.tied == "order")]
+        standings = blocks[RankCounts(self.ranking, self.relevance, decided=self.tied == "order")]
         above = standings.above + standings.tied.double() / 2
         if self.negatives == "catalogue":
             _check_found(blocks, standings.found, self.relevance)

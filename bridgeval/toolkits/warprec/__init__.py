@@ -15,7 +15,7 @@ from bridgeval.toolkits.warprec.bases import (
 )
 from bridgeval.toolkits.warprec.conventions import WARPREC
 from bridgeval.toolkits.warprec.custom import metric
-from bridgeval.toolkits.warprec.loader import ScoresLoader, WrittenLoader
+from bridgeval.toolkits.warprec.loader import WrittenLoader
 from bridgeval.toolkits.warprec.output_files import read_per_user, read_recommendations, read_split
 
 __all__ = [
@@ -39,4 +39,4 @@ def bridgeval_conventions() -> Iterable[Convention]:
 
 @hookimpl
 def bridgeval_loaders() -> Iterable[Loader]:
-    return [ScoresLoader(), WrittenLoader()]
+    return [WrittenLoader()]

@@ -1,26 +1,11 @@
-"""The loaders of score matrices and of the files that WarpRec writes."""
+"""The loader of the files that WarpRec writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import Inputs, LocalSource, ScoredInputs, Scores, is_path, open_table
+from bridgeval.plugin import Inputs, LocalSource, is_path, open_table
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
-
-
-class ScoresLoader:
-    """Recommendations as `bridgeval.Scores`; the relevance in a frame, a file or a mapping."""
-
-    name = "scores"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return isinstance(recommendations, Scores)
-
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
-        inputs = ScoredInputs.of(
-            recommendations, open_table(relevance), **{k: open_table(v) for k, v in extras.items()}
-        )
-        return LocalSource(inputs.slates, inputs.inputs.context, inputs.offers, label=inputs.label)
 
 
 class WrittenLoader:

@@ -1,4 +1,4 @@
-"""The matrix behind score matrices: its best places and standings against loops."""
+"""Rankings and counts of score matrices against loops."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bridgeval.batch.ranking import Ranking
-from bridgeval.batch.score_matrix import Columns, Matrix
+from bridgeval.batch.rank_counts import count_in_scores
+from bridgeval.batch.ranking import Ranking, RelevantLists, rank
+from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
 
 
 @pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
@@ -18,8 +19,9 @@ def test_the_best_places_are_those_of_a_full_sort(ties, masked, depth):
     scores = rng.integers(-2, 3, (60, 12)).astype(np.float32)
     scores[scores == -2] = -np.inf
     codes = rng.permutation(12).astype(np.int32)
-    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 12, torch.device("cpu")), lambda _: 1)
-    ranked = matrix.ranked_by(Ranking(ties=ties, masked=masked), depth)
+    columns = ItemColumns.of(codes, 12, torch.device("cpu"))
+    batch = ScoreBatch.of(torch.from_numpy(scores), columns, None, {})
+    ranked = rank(batch, Ranking(ties=ties, masked=masked), depth)
     among_equals = {"item_descending": -codes, "item_ascending": codes, "given": np.arange(12)}[ties]
     for row in range(60):
         order = np.lexsort((among_equals, -scores[row]))
@@ -30,20 +32,18 @@ def test_the_best_places_are_those_of_a_full_sort(ties, masked, depth):
 @pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
 @pytest.mark.parametrize("masked", ["drop", "keep"])
 @pytest.mark.parametrize("decided", [False, True])
-def test_standings_are_counted_as_loops_count_them(ties, masked, decided):
-    from bridgeval.batch.ranking import RelevantLists
-
+def test_candidates_above_are_counted_as_loops_count_them(ties, masked, decided):
     rng = np.random.default_rng(8)
     scores = rng.integers(-2, 3, (50, 12)).astype(np.float32)
     scores[scores == -2] = -np.inf
     codes = rng.permutation(13)[:12].astype(np.int32)
-    matrix = Matrix(torch.from_numpy(scores), Columns.of(codes, 13, torch.device("cpu")), lambda _: 1)
+    batch = ScoreBatch.of(torch.from_numpy(scores), ItemColumns.of(codes, 13, torch.device("cpu")), None, {})
     wanted = np.stack([np.sort(rng.choice(13, 4, replace=False)) for _ in range(50)]).astype(np.int32)
     lengths = rng.integers(0, 5, 50)
     valid = np.arange(4) < lengths[:, None]
     items = torch.from_numpy(np.where(valid, wanted, 13))
     relevant = RelevantLists(items, torch.ones(50, 4), torch.from_numpy(valid), torch.zeros(50, 4))
-    found = matrix.standings(Ranking(ties=ties, masked=masked), relevant, decided=decided)
+    found = count_in_scores(batch, Ranking(ties=ties, masked=masked), relevant, decided=decided)
     order = {"item_descending": lambda c: codes[c], "item_ascending": lambda c: -codes[c], "given": lambda c: -c}[ties]
     for row in range(50):
         shown = [c for c in range(12) if masked == "keep" or scores[row, c] != -np.inf]

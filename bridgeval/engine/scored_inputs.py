@@ -1,0 +1,78 @@
+"""ScoredInputs: a model's scores, with everything else that an evaluation was given; from them the Slates are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bridgeval.batch.batch import ShownRows
+from bridgeval.batch.score_rows import CandidateRows, DenseRows, SparseRows
+from bridgeval.batch.scores import Scores
+from bridgeval.engine.inputs import Inputs
+from bridgeval.engine.needs import Needs
+from bridgeval.tables.encoding import encode_ids
+from bridgeval.tables.ids import Ids
+from bridgeval.tables.pair_column import Positions
+from bridgeval.tables.rows import Rows
+from bridgeval.tables.slates import Lists, Slates
+
+NO_COLUMNS = {name: np.zeros(0) for name in ("score", "seen", "prev_score", "baseline_rank")}
+
+
+@dataclass(frozen=True)
+class ScoredInputs:
+    """Scores with all that stands beside them; yields Slates whose shown side is read batch by batch."""
+
+    scores: Scores
+    inputs: Inputs
+
+    @staticmethod
+    def of(scores: Scores, relevance: Any, **extras: Any) -> ScoredInputs:
+        empty = Ids(np.zeros(0, dtype=np.int64))
+        inputs = Inputs.of(Rows(empty, empty, {"score": np.zeros(0)}), relevance, **extras)
+        users = scores.row_users(inputs.relevance)
+        items = scores.columns if scores.per_user is None else scores.per_user.vocabulary
+        catalogue = inputs.catalogue
+        # A sample of the catalogue is not the catalogue: where there is a history, that knows more items.
+        if catalogue is None and (scores.per_user is None or inputs.history is None):
+            catalogue = encode_ids([items])[0]
+        return ScoredInputs(scores, replace(inputs, catalogue=catalogue, more_users=(users,), more_items=(items,)))
+
+    @property
+    def offers(self) -> frozenset[str]:
+        return self.inputs.offers | {"score"}
+
+    @property
+    def label(self) -> str:
+        """How numbers from these candidates have to be marked."""
+        chosen = self.scores.per_user or self.scores.candidates
+        return chosen.label if chosen is not None else ""
+
+    def slates(self, needs: Needs) -> Iterator[Slates]:
+        """The users that have scores, then those that have none."""
+        (everyone,) = self.inputs.slates(needs)
+        row_of = np.full(len(everyone), -1, dtype=np.int64)
+        ids = self.inputs.more_users[0]
+        row_of[ids.positions_in(everyone.users)] = np.arange(len(ids))
+        scored, others = np.flatnonzero(row_of >= 0), np.flatnonzero(row_of < 0)
+        users = everyone.users.take(scored)
+        yield everyone.of_users(scored, self._shown(users, everyone.items, row_of[scored], needs))
+        if len(others):
+            nothing = Lists(np.zeros(len(others) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), NO_COLUMNS)
+            yield everyone.of_users(others, nothing)
+
+    def _shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ShownRows:
+        scores = self.scores
+        seen = self.inputs.seen(users, items) if scores.mask_history else None
+        baselines = self.inputs.ranked_baselines(users, needs)
+        columns = self.inputs.pair_columns(users, items, needs, baselines)
+        common = (scores, users, items, rows, seen, columns)
+        if scores.per_user is not None:
+            return CandidateRows(*common, scores.per_user)
+        codes = scores.columns.positions_in(items).astype(np.int32)
+        if scores.candidates is not None:
+            return CandidateRows(*common, scores.candidates, codes)
+        return SparseRows(*common, codes) if scores.is_sparse else DenseRows(*common, codes)

@@ -1,0 +1,22 @@
+"""The loader of score matrices and of models that are asked for scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridgeval.plugin import LocalSource, ScoredInputs, Scores, open_table
+
+
+class ScoresLoader:
+    """Recommendations as `bridgeval.Scores`; the relevance in a frame, a file or a mapping."""
+
+    name = "scores"
+
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
+        return isinstance(recommendations, Scores)
+
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
+        inputs = ScoredInputs.of(
+            recommendations, open_table(relevance), **{k: open_table(v) for k, v in extras.items()}
+        )
+        return LocalSource(inputs.slates, inputs.inputs.context, inputs.offers, label=inputs.label)
