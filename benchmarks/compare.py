@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from bridgeval.engine.summary import UserTable
+from bridgeval.engine.state import UserTable
 from bridgeval.stats.comparison import Settings
 from bridgeval.stats.paired import corrected, paired
 from bridgeval.stats.paired_values import Panel

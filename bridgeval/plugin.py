@@ -32,7 +32,16 @@ from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric,
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.scored_inputs import ScoredInputs
-from bridgeval.engine.source import DeferredSource, LocalSource, Source, Sources, held, run_metrics, source_of
+from bridgeval.engine.source import (
+    DeferredSource,
+    LocalSource,
+    Source,
+    Sources,
+    TypedLoader,
+    held,
+    run_metrics,
+    source_of,
+)
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import StreamedSource
 from bridgeval.engine.summary import Over, Result, half_width, summarize
@@ -112,6 +121,7 @@ __all__ = [  # noqa: RUF022
     "summary",
     # Loaders: from objects to a Source of Slates.
     "Loader",
+    "TypedLoader",
     "Source",
     "Sources",
     "LocalSource",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -45,13 +45,13 @@ class Metric:
     """A frozen dataclass, so that equality, hash, pickle and repr come free; its fields are its parameters.
 
     Class attributes:
-        name: how it is asked for, without regard to case.
+        name: in any case; users ask for it by this name.
         family: the group it is listed in.
-        higher_is_better: None where neither direction is better.
+        higher_is_better: None if neither direction is better.
         made_of: the parameters that hold other metrics.
 
     Attributes:
-        label: the name it was asked for by, when that was a toolkit's; not part of what it computes.
+        label: the name of a toolkit under which it was asked for; not part of what it computes.
     """
 
     name: ClassVar[str] = ""
@@ -67,28 +67,25 @@ class Metric:
     @classmethod
     def from_parameters(cls, **parameters: Any) -> Self:
         """A metric made of flat parameters, as in its name: `nDCG.from_parameters(k=10, ties="given")`."""
-        return cls(**_nested(cls._defaults(), parameters))
+        return cls(**_nest({f.name: f.default for f in fields(cls)}, parameters))
 
     def with_parameters(self, **parameters: Any) -> Self:
         """The same metric with other values of some flat parameters."""
-        return replace(self, **_nested(vars(self), parameters))
+        return replace(self, **_nest(vars(self), parameters))
 
     @property
     def parameters(self) -> dict[str, Any]:
         """All parameters as its name gives them: those of `ranking` and `relevance` stand beside the others."""
-        return _flat({f.name: getattr(self, f.name) for f in fields(self)})
+        return _flatten({f.name: getattr(self, f.name) for f in fields(self)})
 
     @classmethod
-    def default_parameters(cls) -> dict[str, Any]:
-        """Flat parameter -> its default; `dataclasses.MISSING` where it must be given."""
-        return _flat(cls._defaults())
-
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        return {f.name: f.default for f in fields(cls)}
+    @cache
+    def default_parameters(cls) -> Mapping[str, Any]:
+        """Flat parameter -> its default; `dataclasses.MISSING` if it must be given."""
+        return _flatten({f.name: f.default for f in fields(cls)})
 
     def needs(self) -> Needs:
-        """What it reads; checked before any data is."""
+        """The data that it reads besides the lists; checked before any data is read."""
         return Needs()
 
     def start(self) -> State:
@@ -100,11 +97,11 @@ class Metric:
         raise NotImplementedError(f"{type(self).__name__} must define update(blocks)")
 
     def compute(self, state: Any) -> Result:
-        """The result of all that was merged."""
+        """The result of the merged states."""
         raise NotImplementedError(f"{type(self).__name__} must define compute(state)")
 
     def per_user(self) -> Metric | None:
-        """The metric that collects this one's value of every user; None where users have no values."""
+        """The metric that keeps this one's value of every user; None if users have no values."""
         return None
 
     def __str__(self) -> str:
@@ -116,18 +113,20 @@ class Metric:
         return head if k is None else f"{head}@{k}"
 
 
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a metric as flat parameters."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Ranking | Relevance):
-            flat |= {one: getattr(value, inner) for one, (owner, inner) in FLAT.items() if owner == name}
+            for parameter, (owner, inner) in FLAT.items():
+                if owner == name:
+                    flat[parameter] = getattr(value, inner)
         elif name != "label":
             flat[name] = value
     return flat
 
 
-def _nested(values: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _nest(values: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Flat parameters as fields of a metric whose fields have these values."""
     nested: dict[str, Any] = {}
     for name, value in parameters.items():
@@ -181,9 +180,9 @@ class RankingMetric(Metric):
 
 @dataclass(frozen=True)
 class TotalMetric(RankingMetric):
-    """A metric of the first k places of everyone's lists taken together: it adds up a `Tally`.
+    """A metric of the first k places of all lists together; its state is a `Tally`.
 
-    Every list counts, whether its user has a relevant item or not, unless `users` says otherwise.
+    Every list counts, whether or not its user has a relevant item, unless `users` says otherwise.
     """
 
     k: int
@@ -204,12 +203,12 @@ class TotalMetric(RankingMetric):
 class UserMetric(RankingMetric):
     """A metric that gives every user a value.
 
-    Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. Who counts is a question apart.
+    Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. They need not care which users count.
 
     Attributes:
         over: the summary: "mean", "median", "lower_median", "max", "half_width" (of the mean's interval), "per_user".
         confidence: of "half_width".
-        lone: the half width where one user has a value: "undefined", or "zero".
+        lone: the half width if only one user has a value: "undefined", or "zero".
     """
 
     over: Over = field(default="mean", kw_only=True)
@@ -232,7 +231,7 @@ class UserMetric(RankingMetric):
 
     def update(self, blocks: Blocks) -> State:
         counted = self.counted(blocks).cpu().numpy()
-        values = blocks[UserValues(self._unsummarised())].cpu().numpy()[counted]
+        values = blocks[UserValues(self._unsummarized())].cpu().numpy()[counted]
         if self.over in summary.OF_MOMENTS:
             return Moments.of(values)
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
@@ -244,7 +243,7 @@ class UserMetric(RankingMetric):
     def per_user(self) -> Self:
         return replace(self, over="per_user")
 
-    def _unsummarised(self) -> Self:
+    def _unsummarized(self) -> Self:
         plain = (self.over, self.confidence, self.lone) == ("mean", 0.95, "undefined")
         return self if plain else replace(self, over="mean", confidence=0.95, lone="undefined")
 
@@ -265,7 +264,7 @@ class TopKMetric(UserMetric):
 
 @dataclass(frozen=True)
 class UserValues(Block[Tensor]):
-    """The per-user values of a metric, made once for its mean, its median, and all metrics made of it."""
+    """The per-user values of a metric, computed once for its mean, its median, and all metrics made of it."""
 
     metric: UserMetric
 
@@ -275,14 +274,14 @@ class UserValues(Block[Tensor]):
 
 
 def check_cutoff(name: str, k: object) -> None:
-    """Raises unless k is a whole number from 1 up."""
+    """Raises BadParameterError unless k is a whole number from 1 up."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 
 @singledispatch
 def literal(value: object, k: int | None = None) -> str:
-    """A value as it is typed in a metric's name; metrics inside a metric leave its own cutoff out.
+    """A value as it is typed in a metric's name; metrics inside a metric leave out the cutoff of the whole.
 
     >>> literal("mean"), literal((1, 2.5)), literal(None)
     ('"mean"', '[1, 2.5]', 'None')

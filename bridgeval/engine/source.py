@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 
@@ -46,6 +46,33 @@ class Sources:
 
     members: Mapping[Any, Source]
     together: Callable[[Mapping[Any, Any]], Any]
+
+
+# A type, or a test of a value such as `is_frame`.
+Kind = type[Any] | Callable[[Any], bool]
+
+
+class TypedLoader:
+    """A base for loaders that recognize objects by their types.
+
+    Class attributes:
+        reads: pairs (kind of recommendations, kind of relevance) that it can load.
+
+    >>> class ListLoader(TypedLoader):
+    ...     reads = ((list, list), (list, callable))
+    >>> ListLoader().recognizes([], []), ListLoader().recognizes([], 7)
+    (True, False)
+    """
+
+    reads: ClassVar[tuple[tuple[Kind, Kind], ...]]
+
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
+        return any(is_kind(relevance, relevant) and is_kind(recommendations, shown) for shown, relevant in self.reads)
+
+
+def is_kind(value: Any, kind: Kind) -> bool:
+    """Whether a value has a type or passes a test."""
+    return isinstance(value, kind) if isinstance(kind, type) else kind(value)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from bridgeval.engine.source import TypedLoader
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.tables.rows import is_spark_frame
 
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
     from bridgeval.engine.source import Source
 
 
-class SparkLoader:
+class SparkLoader(TypedLoader):
     """Recommendations or relevance in a Spark frame; the other in anything the local loaders read."""
 
     name = "spark"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return is_spark_frame(recommendations) or is_spark_frame(relevance)
+    reads = ((is_spark_frame, object), (object, is_spark_frame))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         from bridgeval.spark.spark_source import SparkSource

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridgeval.errors import InputError
-from bridgeval.plugin import DeferredSource, hookimpl, source_of
+from bridgeval.plugin import DeferredSource, TypedLoader, hookimpl, source_of
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,11 @@ class JsonLines:
         return lists
 
 
-class JsonLinesLoader:
+class JsonLinesLoader(TypedLoader):
     """Reads two `JsonLines`."""
 
     name = "jsonlines"
-
-    def recognizes(self, recommendations, relevance, /):
-        return isinstance(recommendations, JsonLines) and isinstance(relevance, JsonLines)
+    reads = ((JsonLines, JsonLines),)
 
     def load(self, recommendations, relevance, /, **extras):
         offers = source_of({"user": [("item", 1.0)]}, {}, **extras).offers

@@ -221,7 +221,7 @@ class WeightedMetric(TopKMetric):
     def update(self, blocks: Blocks) -> State:
         counted = self.counted(blocks)
         found = blocks[self.weights]
-        rewarded, weight = blocks[RewardSums(self._unsummarised())]
+        rewarded, weight = blocks[RewardSums(self._unsummarized())]
         totals = {
             "rewarded": rewarded[counted].sum(),
             "weight": weight[counted].sum(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from bridgeval.plugin import (
@@ -15,6 +16,7 @@ from bridgeval.plugin import (
     Source,
     States,
     StreamedSource,
+    TypedLoader,
     estimate_memory,
     held,
     is_frame,
@@ -26,14 +28,11 @@ from bridgeval.plugin import (
 )
 
 
-class FramesLoader:
+class FramesLoader(TypedLoader):
     """Recommendations in a frame or a file; the relevance in a frame, a file or a mapping."""
 
     name = "frames"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        readable = is_frame(recommendations) or is_path(recommendations)
-        return readable and (is_frame(relevance) or is_path(relevance) or isinstance(relevance, Mapping))
+    reads = tuple(product((is_frame, is_path), (is_frame, is_path, Mapping)))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         header = recommendations

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from types import NoneType
 from typing import Any
 
 from bridgeval.errors import LoaderError
-from bridgeval.plugin import DeferredSource, Sources, is_path
+from bridgeval.plugin import DeferredSource, Sources, TypedLoader, is_path
 from bridgeval.toolkits.librec.fold import Fold, open_fold
 from bridgeval.toolkits.librec.study import Study, is_study
 from bridgeval.toolkits.librec.study_report import combine_reports
 
 
-class LibrecLoader:
+class LibrecLoader(TypedLoader):
     """Loads a Fold; a Study or the path of its folder, which give a StudyReport; or, asked for by name, two paths."""
 
     name = "librec"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        if relevance is not None:
-            return False
-        return isinstance(recommendations, Fold | Study) or (is_path(recommendations) and is_study(recommendations))
+    reads = ((Fold, NoneType), (Study, NoneType), (is_study, NoneType))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource | Sources:
         given = {name: value for name, value in extras.items() if value is not None}

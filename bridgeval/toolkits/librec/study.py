@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import InputError
+from bridgeval.plugin import is_path
 from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.study_config import Config, read_config, read_xml
 
@@ -22,8 +23,10 @@ FOLD = re.compile(r"cv_(\d+)")
 CONFIG = "conf/config.xml"
 
 
-def is_study(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder is a study: it has a configuration and an experiment."""
+def is_study(path: Any) -> bool:
+    """Whether it is the path of a study: a folder with a configuration and an experiment."""
+    if not is_path(path):
+        return False
     folder = Path(path)
     return (folder / CONFIG).is_file() and any(folder.glob("exp*/"))
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bridgeval.plugin import DeferredSource, Loader, hookimpl, is_frame, source_of
+from bridgeval.plugin import DeferredSource, Loader, TypedLoader, hookimpl, is_frame, source_of
 
 
-class MappingLoader:
+class MappingLoader(TypedLoader):
     """Recommendations in a mapping; the relevance in a mapping or a frame."""
 
     name = "mapping"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return isinstance(recommendations, Mapping) and (isinstance(relevance, Mapping) or is_frame(relevance))
+    reads = ((Mapping, Mapping), (Mapping, is_frame))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource:
         return source_of(recommendations, relevance, **extras)

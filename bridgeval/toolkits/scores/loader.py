@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import LocalSource, ScoredInputs, Scores, open_table
+from bridgeval.plugin import LocalSource, ScoredInputs, Scores, TypedLoader, open_table
 
 
-class ScoresLoader:
+class ScoresLoader(TypedLoader):
     """Recommendations as `bridgeval.Scores`; the relevance in a frame, a file or a mapping."""
 
     name = "scores"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return isinstance(recommendations, Scores)
+    reads = ((Scores, object),)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
         inputs = ScoredInputs.of(

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import Inputs, LocalSource, is_path, open_table
+from bridgeval.plugin import Inputs, LocalSource, TypedLoader, is_path, open_table
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 
-class WrittenLoader:
+class WrittenLoader(TypedLoader):
     """Recommendations that WarpRec wrote: what `read_recommendations` gives or, with `loader="warprec"`, the path.
 
     The relevance and the history may be paths of its split files; ids are strings on both sides.
     """
 
     name = "warprec"
-
-    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return isinstance(recommendations, Recommendations)
+    reads = ((Recommendations, object),)
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
         written = read_recommendations(recommendations) if is_path(recommendations) else recommendations
