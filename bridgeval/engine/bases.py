@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -74,32 +75,22 @@ class ListMetric(UserMetric):
 
 def read_slates(blocks: Blocks, metric: UserMetric) -> Iterator[tuple[int, Slate]]:
     """(row of the batch, Slate) of every user who counts for a metric, ranked as the metric ranks."""
-    shown, relevant = blocks[Ranked(metric.ranking)], blocks[Relevant(metric.relevance)]
-    names = blocks.batch.slates.items
-    scored = blocks.batch.shown.has("score")
-    scores = blocks[ShownColumn("score", metric.ranking)].tolist() if scored else None
-    shown_names, shown_ends = _names(names, shown.items, shown.valid)
-    relevant_names, relevant_ends = _names(names, relevant.items, relevant.valid)
-    gains = relevant.gains.tolist()
-    users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop).tolist()
+    batch, shown, relevant = blocks.batch, blocks[Ranked(metric.ranking)], blocks[Relevant(metric.relevance)]
+    names, scored = batch.slates.items, batch.shown.has("score")
+    # Flat lists, sliced user by user: a list for every user at once would keep the garbage collector busy.
+    items, wanted = (names.take(_cells(one.items, one.valid)).tolist() for one in (shown, relevant))
+    gains = _cells(relevant.gains, relevant.valid).tolist()
+    scores = _cells(blocks[ShownColumn("score", metric.ranking)], shown.valid).tolist() if scored else []
+    shown_ends, relevant_ends = ([0, *one.valid.sum(1).cumsum(0).tolist()] for one in (shown, relevant))
+    users = batch.slates.users.slice(batch.start, batch.stop).tolist()
     for row in torch.nonzero(metric.counted(blocks)).flatten().tolist():
-        items = shown_names[shown_ends[row] : shown_ends[row + 1]]
-        wanted = relevant_names[relevant_ends[row] : relevant_ends[row + 1]]
-        yield (
-            row,
-            Slate(
-                users[row],
-                items,
-                scores[row][: len(items)] if scores is not None else None,
-                wanted,
-                gains[row][: len(wanted)],
-            ),
-        )
+        a, b = slice(*shown_ends[row : row + 2]), slice(*relevant_ends[row : row + 2])
+        yield row, Slate(users[row], items[a], scores[a] if scored else None, wanted[b], gains[b])
 
 
-def _names(vocabulary: Any, items: Tensor, valid: Tensor) -> tuple[list[Any], list[int]]:
-    ends = torch.cat([torch.zeros(1, dtype=torch.int64), valid.sum(1).cpu().cumsum(0)])
-    return vocabulary.take(items[valid].cpu().numpy()).tolist(), ends.tolist()
+def _cells(table: Tensor, valid: Tensor) -> npt.NDArray[Any]:
+    """The valid cells, row after row. As an array: numpy makes a list in a tenth of torch's time."""
+    return table[valid].cpu().numpy()
 
 
 @dataclass(frozen=True)

@@ -221,11 +221,6 @@ class NCISMetric(Metric):
         self.activation = activation
         self._native_metric(1, 1)  # refuses a bad threshold or activation here and not at the call
 
-    def metric(self, k: int, max_k: int | None = None, users: Users = "relevant") -> EngineMetric:
-        """The metric behind one cutoff of a call whose largest cutoff is `max_k`, to be given to `evaluate`."""
-        (found,) = self._older_metrics([k], max_k or k, "mean", given=users == "given")
-        return found
-
     @staticmethod
     def _get_metric_value_by_user(k: int, *args: Any) -> float:
         raise NotImplementedError("define the static method _get_metric_value_by_user(k, pred, ground_truth, weights)")

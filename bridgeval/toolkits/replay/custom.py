@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -108,13 +108,11 @@ class FunctionValues(Block[Tensor]):
 
 def read_weighted(
     blocks: Blocks, metric: FunctionMetric | EnrichedLists
-) -> list[tuple[int, Slate, list[float] | None]]:
+) -> Iterator[tuple[int, Slate, list[float] | None]]:
     """(row of the batch, lists, weights of the items shown) of every user who counts."""
     weights = None if metric.weighted is None else blocks[metric.weighted.weights].weights.tolist()
-    return [
-        (row, slate, None if weights is None else weights[row][: len(slate.items)])
-        for row, slate in read_slates(blocks, metric)
-    ]
+    for row, slate in read_slates(blocks, metric):
+        yield row, slate, None if weights is None else weights[row][: len(slate.items)]
 
 
 @dataclass(frozen=True)
