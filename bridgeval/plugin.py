@@ -3,12 +3,9 @@
 The toolkits of this package import nothing deeper. The names below are covered by the versioning promise.
 """
 
-from bridgeval.batch.batch import batches
 from bridgeval.batch.ranking import Order, Ranking, Relevance, Ties
 from bridgeval.batch.scores import Scores
-from bridgeval.batch.tensors import tensor_of
 from bridgeval.convention import Convention, Entry, entry
-from bridgeval.engine import summary
 from bridgeval.engine.bases import ListMetric, RowMetric, Slate, read_slates
 from bridgeval.engine.blocks import (
     Block,
@@ -27,8 +24,7 @@ from bridgeval.engine.blocks import (
     by_item,
 )
 from bridgeval.engine.inputs import Inputs, list_offers
-from bridgeval.engine.lookup import Lookup
-from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, literal
+from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.scored_inputs import ScoredInputs
@@ -46,9 +42,9 @@ from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, 
 from bridgeval.engine.streaming import StreamedSource
 from bridgeval.engine.summary import Over, Result, half_width, summarize
 from bridgeval.hookspecs import Loader, hookimpl
-from bridgeval.io.columns import Role, begin_sentence, find_columns
+from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.datasets import estimate_memory, open_dataset
-from bridgeval.io.files import PARQUET_MAGIC, find_files, is_path, open_table, read_schema
+from bridgeval.io.files import find_files, is_path, open_table, read_schema
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCount
 from bridgeval.metrics.blocks.listed_items import item_counts, population
@@ -57,7 +53,7 @@ from bridgeval.plugins import load_plugins
 from bridgeval.report.report import Population, Report
 from bridgeval.stats.comparison import Comparison
 from bridgeval.tables.context import Context, Table
-from bridgeval.tables.encoding import encode_ids, sort_unique
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows, is_frame, read_numbers, read_rows, to_table
 from bridgeval.tables.slates import Lists, Slates
@@ -83,7 +79,6 @@ __all__ = [  # noqa: RUF022
     "Over",
     "Result",
     "check_cutoff",
-    "literal",
     # Blocks: tensors derived from a batch and shared by all metrics.
     "Block",
     "Blocks",
@@ -103,9 +98,6 @@ __all__ = [  # noqa: RUF022
     "discounts",
     "item_counts",
     "population",
-    "batches",
-    "Lookup",
-    "tensor_of",
     # States: values that merge.
     "State",
     "Moments",
@@ -118,7 +110,6 @@ __all__ = [  # noqa: RUF022
     "Floats",
     "half_width",
     "summarize",
-    "summary",
     # Loaders: from objects to a Source of Slates.
     "Loader",
     "TypedLoader",
@@ -146,15 +137,12 @@ __all__ = [  # noqa: RUF022
     "Table",
     "Role",
     "encode_ids",
-    "sort_unique",
     "read_rows",
     "read_numbers",
     "to_table",
     "is_frame",
     "find_columns",
-    "begin_sentence",
     # Files.
-    "PARQUET_MAGIC",
     "is_path",
     "find_files",
     "open_dataset",

@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from bridgeval.errors import InputError
-from bridgeval.plugin import PARQUET_MAGIC, Ids, Rows, UserTable, find_columns, find_files
+from bridgeval.plugin import Ids, Rows, UserTable, find_columns, find_files
 
 TIME = r"\d{2}\.\d{2}\.\d{4}_\d{2}-\d{2}-\d{2}"
 RECOMMENDATIONS = re.compile(rf"(?P<model>.+)_(?P<time>{TIME})")
@@ -117,7 +117,7 @@ def _read_table(path: str | os.PathLike[str]) -> pa.Table:
     (file,) = find_files(os.fspath(path))
     with open(file, "rb") as stream:
         start = stream.readline()
-    if start.startswith(PARQUET_MAGIC):
+    if start.startswith(b"PAR1"):
         return pq.read_table(file)
     first = start.decode("utf-8", "replace").rstrip("\r\n")
     separator = max(SEPARATORS, key=first.count)
