@@ -1,60 +1,87 @@
-"""A few long actions side by side. Numpy, Arrow, scipy and torch let go of the interpreter while they work."""
+"""Threads: actions and batches in parallel. numpy, Arrow and torch release the interpreter lock while they work.
+
+A pool lives as long as the call that needs it, so no thread is left behind and a fork is safe at any time. The thread
+count of torch is the caller's and stays untouched.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from threading import local
-from typing import Any
+from typing import Any, TypeVar
 
-# Fewer rows are done before a thread has started.
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Below this number of rows the work is done before a thread has started.
 ROWS_FOR_THREADS = 1 << 18
+CPU_QUOTA = "/sys/fs/cgroup/cpu.max"
+
+_thread = local()
 
 
-_here = local()
-
-
-def team() -> ThreadPoolExecutor:
-    """The threads beside the caller's, the same ones for the whole process.
-
-    A thread has a store of freed memory: another one would have to ask the system for what this one has. So there are
-    no more than can be at work, and what one of the team wants done beside it is done by a team of its own. Whoever
-    waits for an action must be ready to do it, for nobody may be free.
-    """
-    return _team(getattr(_here, "level", 0))
-
-
-@cache
-def _team(level: int) -> ThreadPoolExecutor:
-    """The team of the members of the team above."""
-    count = max((os.cpu_count() or 1) - 1, 1)
-    return ThreadPoolExecutor(count, f"bridgeval-{level}", initializer=setattr, initargs=(_here, "level", level + 1))
-
-
-if hasattr(os, "register_at_fork"):
-    # Threads do not survive a fork.
-    os.register_at_fork(after_in_child=_team.cache_clear)
+def count_threads() -> int:
+    """The number of threads that this process may use: its CPU affinity, its container's quota, torch's own limit."""
+    if getattr(_thread, "is_worker", False):
+        return 1  # The other threads of the pool are busy already.
+    limits = [len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1]
+    try:
+        with open(CPU_QUOTA, encoding="ascii") as file:
+            quota, period = map(int, file.read().split())
+        limits.append(quota // period)
+    except (OSError, ValueError):
+        pass  # Not in a container, or one without a quota, for which the file says "max".
+    if "torch" in sys.modules:
+        limits.append(sys.modules["torch"].get_num_threads())
+    return max(min(limits), 1)
 
 
 def run_all(actions: Sequence[Callable[[], Any]], n_rows: int) -> list[Any]:
-    """What the actions return, where there are rows enough done by the caller and the team.
-
-    The caller does the first, then from the last on those that nobody has begun; the team begins with the second.
+    """Runs actions, in parallel from `ROWS_FOR_THREADS` rows on, and returns their results in order.
 
     >>> run_all([lambda: 1, lambda: 2, lambda: 3], n_rows=10)
     [1, 2, 3]
     """
-    if len(actions) < 2 or n_rows < ROWS_FOR_THREADS:
+    threads = min(count_threads(), len(actions)) if n_rows >= ROWS_FOR_THREADS else 1
+    if threads < 2:
         return [action() for action in actions]
-    others = [team().submit(action) for action in actions[1:]]
-    try:
-        own = {0: actions[0]()}
-        for place in range(len(others), 0, -1):
-            if others[place - 1].cancel():
-                own[place] = actions[place]()
-        return [own[place] if place in own else others[place - 1].result() for place in range(len(actions))]
-    finally:
-        for future in others:
-            future.cancel()
+    with _open_pool(threads) as pool:
+        return list(pool.map(lambda action: action(), actions))
+
+
+def map_ordered(action: Callable[[T], R], tasks: Iterable[T], workers: int) -> Generator[R, None, None]:
+    """`map(action, tasks)` on several threads, with results in order. Closing the generator stops the work.
+
+    Tasks are taken from their iterator one at a time and in the caller's thread, at most `2 * workers` ahead of the
+    results, so memory stays bounded.
+
+    >>> list(map_ordered(lambda n: n * n, range(5), workers=2))
+    [0, 1, 4, 9, 16]
+    """
+    remaining = iter(tasks)
+    first = list(islice(remaining, 2))
+    tasks = chain(first, remaining)
+    if workers < 2 or len(first) < 2:
+        yield from map(action, tasks)
+        return
+    with _open_pool(workers) as pool:
+        pending: deque[Future[R]] = deque()
+        try:
+            for task in tasks:
+                pending.append(pool.submit(action, task))
+                if len(pending) == 2 * workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def _open_pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "bridgeval", initializer=setattr, initargs=(_thread, "is_worker", True))

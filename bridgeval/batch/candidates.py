@@ -121,8 +121,8 @@ class Candidates:
 
 
 def _grouped(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
-    offsets, items, _ = group_codes(owners, len(users)).group(items, len(vocabulary), {})
-    return Candidates(users, offsets, items, vocabulary, **parameters)
+    by_user = group_codes(owners, len(users))
+    return Candidates(users, by_user.offsets, by_user.group(items, {})[0], vocabulary, **parameters)
 
 
 def sample_candidates(

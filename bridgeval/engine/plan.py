@@ -13,8 +13,6 @@ from typing import Any
 import torch
 
 from bridgeval.batch.batch import Batch, batches
-from bridgeval.batch.memory import keep_freed_memory
-from bridgeval.batch.workers import count_workers, map_ordered
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
@@ -23,6 +21,7 @@ from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
 from bridgeval.io.datasets import parse_bytes
+from bridgeval.parallel import count_threads, map_ordered
 from bridgeval.tables.context import Context
 from bridgeval.tables.slates import Slates
 
@@ -154,9 +153,8 @@ def fold(
     Args:
         states: of chunks that were folded before; None at the beginning.
     """
-    keep_freed_memory()
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
-    workers = count_workers(how.device)
+    workers = count_threads() if how.device.type == "cpu" else 1
     for slates in chunks:
         lookup = Lookup(context, slates, how.device)
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.batch.tensors import look_up, looked_up
 from bridgeval.parallel import ROWS_FOR_THREADS, run_all
 from bridgeval.tables.ids import TABLE_ENTRIES, Codes, Ids, check_same_kind, find_span, is_coded, table_fits
 from bridgeval.tables.short_strings import Coded, encode_text
@@ -134,7 +133,7 @@ def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, lis
             return Ids(np.arange(low, high + 1)), shifted if gap == 0 else [(c - gap).astype(np.int32) for c in shifted]
         code_of = np.cumsum(present, dtype=np.int32)
         code_of -= 1
-        return Ids(np.flatnonzero(present) + start), [looked_up(code_of, c) for c in shifted]
+        return Ids(np.flatnonzero(present) + start), [code_of.take(c) for c in shifted]
     vocabulary = sort_unique(np.concatenate(filled))
     return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
 
@@ -172,7 +171,7 @@ def _codes_in(vocabulary: pa.LargeStringArray, parts: Sequence[Coded]) -> Codes:
     for part in parts:
         start, end = end, end + len(part.codes)
         code_of = pc.index_in(part.strings, value_set=vocabulary).to_numpy(zero_copy_only=False)
-        look_up(code_of.astype(np.int32), part.codes, codes[start:end])
+        code_of.astype(np.int32).take(part.codes, out=codes[start:end], mode="clip")
     return codes
 
 

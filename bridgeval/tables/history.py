@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from bridgeval.batch.tensors import looked_up, tensor_of
 from bridgeval.parallel import run_all
 from bridgeval.tables.context import Table
 from bridgeval.tables.encoding import encode_ids
-from bridgeval.tables.grouping import group_by_user
+from bridgeval.tables.grouping import deduplicate_pairs, group_by_user
 from bridgeval.tables.ids import Codes, Ids
-from bridgeval.tables.pair_column import Positions, deduplicate_pairs
+from bridgeval.tables.pair_column import Positions
 from bridgeval.tables.rows import Rows
 from bridgeval.tables.slates import Lists
 
@@ -47,7 +45,7 @@ class History:
         (users, (by_user, *_)), (items, (codes,)) = run_all(
             [lambda: group_by_user(named), lambda: encode_ids([rows.items])], len(rows)
         )
-        offsets, codes, _ = deduplicate_pairs(by_user, codes, len(items))
+        offsets, codes, _ = deduplicate_pairs(by_user, codes)
         return History(users, items, offsets, codes)
 
     @property
@@ -63,8 +61,7 @@ class History:
     @property
     def popularity(self) -> Table:
         """How many users have each item."""
-        holders = torch.bincount(tensor_of(self.codes), minlength=len(self.items))
-        return Table(self.items, holders.double().numpy())
+        return Table(self.items, np.bincount(self.codes, minlength=len(self.items)).astype(np.float64))
 
     def counts(self, users: Ids) -> npt.NDArray[np.int64]:
         """`[len(users)]`: how many items each of some users has."""
@@ -78,7 +75,7 @@ class History:
         if items.equals(self.items):
             return lists
         code_of = self.items.positions_in(items, "item ids of the lists and of the history").astype(np.int32)
-        codes = looked_up(code_of, lists.items)
+        codes = code_of.take(lists.items)
         known = codes >= 0
         if known.all():
             return Lists(lists.offsets, codes)

@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
 
-from bridgeval.batch.tensors import tensor_of
 from bridgeval.errors import BadValueError, MisalignedError
 
 # Positions in a vocabulary: int32, or int64 where a column of ids serves as it stands.
@@ -179,8 +177,8 @@ def check_same_kind(first: Ids, second: Ids, what: str) -> None:
 
 def find_span(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[int, int]:
     """The least and the greatest value of columns that are not empty."""
-    ends = [torch.aminmax(tensor_of(column)) for column in columns]
-    return min(int(end.min) for end in ends), max(int(end.max) for end in ends)
+    columns = list(columns)
+    return min(int(column.min()) for column in columns), max(int(column.max()) for column in columns)
 
 
 def table_fits(low: int, high: int, rows: int) -> bool:

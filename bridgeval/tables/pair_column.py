@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from bridgeval.parallel import run_all
-from bridgeval.tables.grouping import Grouping, group_codes
+from bridgeval.tables.grouping import deduplicate_pairs, group_codes
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.rows import Rows
 
@@ -20,8 +17,6 @@ Positions = npt.NDArray[np.int64]
 
 # Entries of the table that tells of most pairs that they have no value.
 ENDS_PER_KEY = 16
-# In which pairs are put in order side by side.
-PIECES = 4
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ class PairColumn:
         known &= owners >= 0
         values = None if column is None else table.columns[column][known]
         by_user = group_codes(owners[known].astype(np.int32), 1 if table.users is None else len(users))
-        offsets, kept, values = deduplicate_pairs(by_user, codes[known].astype(np.int32), len(items), values)
+        offsets, kept, values = deduplicate_pairs(by_user, codes[known].astype(np.int32), values)
         return PairColumn(offsets, kept, len(items), values, table.users is not None)
 
     def part(self, start: int, stop: int) -> PairColumn:
@@ -103,53 +98,3 @@ class PairColumn:
         ends = np.zeros(1 << (len(self._keys) * ENDS_PER_KEY).bit_length(), dtype=bool)
         ends[self._keys & (len(ends) - 1)] = True
         return ends
-
-
-def deduplicate_pairs(
-    by_user: Grouping, items: Codes, n_items: int, values: npt.NDArray[Any] | None = None
-) -> tuple[Positions, Codes, npt.NDArray[Any] | None]:
-    """Pairs by user, then by item: the offsets of the users, the items, and the values of the first row of each pair.
-
-    >>> by_user = group_codes(np.array([1, 0, 1, 1], dtype=np.int32), 2)
-    >>> [part.tolist() for part in deduplicate_pairs(by_user, np.array([2, 0, 1, 2], dtype=np.int32), 3, np.arange(4))]
-    [[0, 1, 3], [0, 1, 2], [1, 2, 0]]
-    """
-    offsets, items, moved = by_user.group(items, n_items, {} if values is None else {"": values})
-    beside = moved.get("", np.zeros(len(items), dtype=np.int8))
-    lengths = np.diff(offsets)
-    if values is None and len(items) and lengths.min() == lengths.max():
-        items = _rows_by_item(items.reshape(len(lengths), -1)).reshape(-1)
-    else:
-        cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PIECES + 1).astype(np.int64))
-        cuts[-1] = len(lengths)
-        pieces = [partial(_by_item, items, beside, offsets[cuts[n] : cuts[n + 1] + 1], n_items) for n in range(PIECES)]
-        items, beside = (np.concatenate(parts) for parts in zip(*run_all(pieces, len(items)), strict=True))
-    again = np.flatnonzero(items[1:] == items[:-1]) + 1
-    again = again[offsets[np.searchsorted(offsets, again)] != again]
-    if len(again):
-        items, beside = np.delete(items, again), np.delete(beside, again)
-        offsets = offsets - np.searchsorted(again, offsets)
-    return offsets, items, None if values is None else beside
-
-
-def _rows_by_item(items: Codes) -> Codes:
-    """`[U, W]` int32: each row ascending; some of them beside others."""
-    ordered = np.empty(items.shape, dtype=np.int32)
-
-    def put_in_order(rows: slice) -> None:
-        ordered[rows] = items[rows]
-        ordered[rows].sort(axis=1)
-
-    cuts = np.linspace(0, len(items), PIECES + 1).astype(np.int64).tolist()
-    run_all([partial(put_in_order, slice(*users)) for users in pairwise(cuts)], items.size)
-    return ordered
-
-
-def _by_item(
-    items: Codes, beside: npt.NDArray[Any], offsets: Positions, n_items: int
-) -> tuple[Codes, npt.NDArray[Any]]:
-    """Items of some users in order, and what stands beside. Turning a sparse matrix twice is two counting sorts."""
-    rows = slice(int(offsets[0]), int(offsets[-1]))
-    cells = (beside[rows], items[rows], offsets - offsets[0])
-    pairs = sparse.csr_array(cells, shape=(len(offsets) - 1, n_items)).tocsc().tocsr()
-    return pairs.indices.astype(np.int32, copy=False), pairs.data

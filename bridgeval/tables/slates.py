@@ -127,19 +127,17 @@ def build_slates(
         ],
         len(shown),
     )
-    shown_lists = group_lists(by_user, shown_items, len(items), shown.columns, shown.ranked)
+    shown_lists = group_lists(by_user, shown_items, shown.columns, shown.ranked)
     gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
-    relevant_lists = group_lists(truth_by_user, relevant_items, len(items), gains)
+    relevant_lists = group_lists(truth_by_user, relevant_items, gains)
     if not gains:
         relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant))})
     return Slates(users, items, shown_lists, relevant_lists)
 
 
-def group_lists(
-    by_user: Grouping, items: Codes, n_items: int, columns: Mapping[str, Floats], ranked: bool = False
-) -> Lists:
+def group_lists(by_user: Grouping, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
     """The rows of each user together, in the order they came; by the column `rank` where there is one."""
-    lists = Lists(*by_user.group(items, n_items, columns), ranked)
+    lists = Lists(by_user.offsets, *by_user.group(items, columns), ranked)
     return _by_rank(lists) if "rank" in columns else lists
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridgeval import parallel as threads
-from bridgeval.tables import encoding, grouping
+from bridgeval.tables import encoding
 from bridgeval.tables.encoding import encode_ids
-from bridgeval.tables.grouping import Scattered, group_by_user, group_codes, sort_by_code
+from bridgeval.tables.grouping import Grouping, group_by_user, group_codes, sort_by_code
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.rows import Rows
@@ -29,14 +29,11 @@ def as_ids(column: list[int], kind: str) -> Ids:
     return Ids.of(texts.dictionary_encode() if kind == "categories" else texts)
 
 
-@pytest.fixture(params=["one thread", "side by side", "in small neighbourhoods"])
+@pytest.fixture(params=["one thread", "in parallel"])
 def small_columns_are_long(request, monkeypatch):
-    if request.param == "in small neighbourhoods":
-        monkeypatch.setattr(grouping, "ROWS_NEAR", 3)
     if request.param != "one thread":
         monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
         monkeypatch.setattr(encoding, "ROWS_FOR_THREADS", 2)
-        monkeypatch.setattr(grouping, "ROWS_FOR_THREADS", 2)
     monkeypatch.setattr(encoding, "PEEK", 4)
     monkeypatch.setattr(encoding, "BLOCK", 3)
 
@@ -57,13 +54,10 @@ def test_encoding_keeps_ids_and_their_order(kind, in_order, small_columns_are_lo
         for by_user, code in zip(groupings, codes, strict=True):
             order = np.argsort(code, kind="stable")
             rows = np.arange(len(code), dtype=np.int32)
-            offsets, items, columns = by_user.group(
-                rows, len(rows), {"score": rows * 0.5, "row": rows.astype(np.int64)}
-            )
+            items, columns = by_user.group(rows, {"score": rows * 0.5, "row": rows})
             assert items.tolist() == columns["row"].tolist() == order.tolist()
             assert columns["score"].tolist() == (order * 0.5).tolist()
-            assert np.diff(offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
-            assert by_user.group(rows, len(rows), {})[1].tolist() == order.tolist()
+            assert np.diff(by_user.offsets).tolist() == np.bincount(code, minlength=len(users)).tolist()
 
     law()
 
@@ -74,25 +68,22 @@ def test_an_order_is_stable(rows):
     assert sort_by_code(codes).tolist() == np.argsort(codes, kind="stable").tolist()
 
 
-@pytest.mark.parametrize("n_items", [1 << 10, 1 << 31])
-@pytest.mark.parametrize("n_users", [1, 1000])
-def test_many_rows_are_grouped_as_few_are_however_wide_their_codes(n_items, n_users, monkeypatch):
-    monkeypatch.setattr(grouping, "ROWS_FOR_THREADS", 1000)
-    monkeypatch.setattr(grouping, "ROWS_NEAR", 100)
-    random = np.random.default_rng(5)
-    owners, items = random.integers(0, n_users, 5000), random.integers(n_items - 1000, n_items, 5000)
-    offsets, moved, columns = Scattered(owners, n_users).group(items, n_items, {"row": np.arange(5000)})
-    order = np.argsort(owners, kind="stable")
-    assert columns["row"].tolist() == order.tolist()
-    assert moved.tolist() == items[order].tolist()
-    assert np.diff(offsets).tolist() == np.bincount(owners, minlength=n_users).tolist()
-
-
-def test_rows_that_come_grouped_are_not_moved():
+def test_rows_that_come_grouped_are_not_copied():
     scores, items = np.array([0.5, 0.4, 0.9]), np.array([4, 2, 4], dtype=np.int32)
-    _, same_items, columns = group_codes(np.array([0, 0, 1], dtype=np.int32), 2).group(items, 5, {"score": scores})
+    same_items, columns = group_codes(np.array([0, 0, 1], dtype=np.int32), 2).group(items, {"score": scores})
     assert same_items is items
     assert columns["score"] is scores
+
+
+def test_codes_that_no_user_has_are_refused():
+    with pytest.raises(ValueError, match="exceeds"):
+        Grouping(np.array([0, 1, 2]), np.array([2, 0])).group(np.array([4, 2]), {})
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_offsets_have_64_bits(in_order):
+    owners = np.array([0, 1, 2] if in_order else [2, 0, 1], dtype=np.int32)
+    assert group_codes(owners, 3).offsets.dtype == np.int64
 
 
 @settings(max_examples=60, deadline=None)

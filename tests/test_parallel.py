@@ -1,4 +1,4 @@
-"""Tasks are answered in order by the caller and the team, whoever is busy, whatever fails."""
+"""Tasks are done in order, in pools that end with the call and change nothing of the process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 import torch
 
 import bridgeval
-from bridgeval.batch.workers import map_ordered
-from bridgeval.parallel import ROWS_FOR_THREADS, run_all, team
+from bridgeval import parallel
+from bridgeval.parallel import ROWS_FOR_THREADS, count_threads, map_ordered, run_all
 from tests.spark.worlds import installed_metrics, whole_world
 
 MANY = ROWS_FOR_THREADS
@@ -28,14 +28,27 @@ def test_answers_come_in_the_order_of_tasks_whoever_is_faster():
     assert list(map_ordered(slow_at_first, range(20), workers=4)) == list(range(20))
 
 
-def test_the_caller_and_the_team_share_the_tasks():
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "CPU_QUOTA", "no such file")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+
+
+@pytest.mark.parametrize("run", ["map_ordered", "run_all"])
+def test_tasks_run_in_parallel(run, two_threads):
     both_at_work = threading.Barrier(2, timeout=10)
 
-    def waits_for_the_other(_: int) -> str:
+    def wait_for_the_other(_: int = 0) -> str:
         both_at_work.wait()
         return threading.current_thread().name
 
-    assert len(set(map_ordered(waits_for_the_other, range(2), workers=2))) == 2
+    if run == "run_all":
+        names = run_all([wait_for_the_other] * 2, MANY)
+    else:
+        names = list(map_ordered(wait_for_the_other, range(2), workers=2))
+    assert len(set(names)) == 2
+    assert not set(names) & {thread.name for thread in threading.enumerate()}
 
 
 @pytest.mark.parametrize("failing", [0, 1, 7])
@@ -51,7 +64,7 @@ def test_a_failure_is_raised_at_its_place_and_ends_the_rest(failing):
         next(answers)
 
 
-def test_who_stops_listening_stops_the_work():
+def test_closing_the_generator_stops_the_work():
     done = []
     answers = map_ordered(done.append, range(10_000), workers=2)
     next(answers)
@@ -61,7 +74,7 @@ def test_who_stops_listening_stops_the_work():
     assert len(done) == after < 10_000
 
 
-def test_tasks_are_asked_for_by_the_caller_with_all_of_torch():
+def test_tasks_are_asked_for_in_the_thread_of_the_caller():
     asked = []
 
     def tasks():
@@ -86,12 +99,6 @@ def test_few_tasks_wait_at_a_time():
         assert asked <= n + 8
 
 
-def test_torch_has_its_threads_back():
-    before = torch.get_num_threads()
-    inside = list(map_ordered(lambda _: torch.get_num_threads(), range(4), workers=2))
-    assert (inside, torch.get_num_threads()) == ([1] * 4, before)
-
-
 @pytest.fixture
 def three_threads() -> Iterator[None]:
     before = torch.get_num_threads()
@@ -109,7 +116,7 @@ def test_every_metric_has_the_same_digits_on_several_threads(request):
 
 
 @pytest.mark.usefixtures("three_threads")
-def test_no_helper_waits_on_where_the_caller_fails():
+def test_no_thread_is_left_where_the_caller_fails():
     def fail(_: int) -> None:
         raise KeyError("here")
 
@@ -118,30 +125,19 @@ def test_no_helper_waits_on_where_the_caller_fails():
     relevant = pa.table({"user_id": np.arange(users), "item_id": np.arange(users)})
     with pytest.raises(KeyError, match="here") as caught:
         bridgeval.evaluate(pa.table(shown), relevant, "Recall@1", progress=fail, batch_size=100)
-    # The frames of the failure are alive still.
+    # The frames of the failure are still alive.
     assert caught.tb is not None
-    assert team().submit(int).result(timeout=10) == 0
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bridgeval")]
 
 
-def test_actions_within_actions_do_not_wait_for_each_other():
-    def nested(depth: int) -> int:
-        return 1 if not depth else sum(run_all([lambda: nested(depth - 1)] * 3, MANY))
+def test_nested_actions_start_no_further_threads(two_threads):
+    def run_nested(depth: int) -> set[str]:
+        if not depth:
+            return {threading.current_thread().name}
+        return set().union(*run_all([lambda: run_nested(depth - 1)] * 3, MANY))
 
-    assert nested(4) == 3**4
-    assert sum(map_ordered(lambda _: nested(2), range(8), workers=4)) == 8 * 9
-
-
-def test_the_caller_does_what_nobody_has_begun():
-    helpers = max((os.cpu_count() or 1) - 1, 1)
-    all_have_begun, the_last_is_done = threading.Barrier(helpers + 1), threading.Event()
-
-    def wait() -> bool:
-        all_have_begun.wait(10)
-        return the_last_is_done.wait(3)
-
-    # Every helper is waiting for the last action by the time that the caller is free to do it.
-    actions = [lambda: all_have_begun.wait(10) >= 0, *[wait] * helpers, the_last_is_done.set]
-    assert run_all(actions, MANY) == [True] * (helpers + 1) + [None]
+    assert len(run_nested(4)) <= 2
+    assert len(set().union(*map_ordered(lambda _: run_nested(2), range(8), workers=4))) <= 4
 
 
 def test_a_failing_action_is_raised():
@@ -154,9 +150,18 @@ def test_a_failing_action_is_raised():
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_of_a_fork_has_a_team_of_its_own():
-    team().submit(int).result()
+def test_a_forked_child_has_threads_of_its_own(two_threads):
+    run_all([int, int], MANY)
     child = os.fork()
     if not child:
-        os._exit(0 if team().submit(lambda: 7).result(timeout=10) == 7 else 1)
+        os._exit(0 if run_all([lambda: 7, lambda: 8], MANY) == [7, 8] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(("quota", "limit"), [("max 100000", None), ("300000 100000", 3), ("50000 100000", 1)])
+def test_the_quota_of_a_container_limits_threads(quota, limit, tmp_path, monkeypatch):
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    monkeypatch.setattr(parallel, "CPU_QUOTA", str(tmp_path / "cpu.max"))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 6)
+    assert count_threads() == (limit or 6)
