@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,8 +95,8 @@ def test_pairs_are_found_in_the_first_row_that_has_them(pairs):
     everyone, everything = np.divmod(np.arange(36), 6)
     expected = [pairs.index((u, i)) if (u, i) in pairs else -1 for u in range(6) for i in range(6)]
     assert np.nan_to_num(column.look_up(everyone, everything), nan=-1).tolist() == expected
-    for once in (False, True):
-        some = column.part(2, 5).cells(torch.arange(6).expand(3, 6), once)
-        assert some.nan_to_num(nan=-1).flatten().tolist() == expected[12:30]
-        seen = replace(column, values=None).part(2, 5).cells(torch.arange(6).expand(3, 6), once)
-        assert seen.flatten().tolist() == [row >= 0 for row in expected[12:30]]
+    three, all_items = np.arange(3)[:, None], np.arange(6)
+    some = column.part(2, 5).look_up(three, all_items)
+    assert np.nan_to_num(some, nan=-1).flatten().tolist() == expected[12:30]
+    seen = replace(column, values=None).part(2, 5).look_up(three, all_items)
+    assert seen.flatten().tolist() == [row >= 0 for row in expected[12:30]]
