@@ -26,6 +26,8 @@ class ItemCoverage(TotalMetric):
 
     Attributes:
         among: all items "shown"; or without those that the "catalogue" lacks.
+        at_least: an item counts if it is shown at least so often.
+        divide_by: "one" gives the number of items, "catalogue" their share of the catalogue.
 
     >>> import bridgeval
     >>> dict(bridgeval.evaluate({1: ["a", "b"], 2: ["a", "c"]}, {1: ["a"]}, "ItemCoverage@1,2"))
@@ -36,15 +38,28 @@ class ItemCoverage(TotalMetric):
     family = "coverage"
 
     among: Among = field(default="shown", kw_only=True)
+    at_least: int = field(default=1, kw_only=True)
+    divide_by: Literal["one", "catalogue"] = field(default="one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.at_least < 1:
+            raise BadParameterError("at_least must be an integer of at least 1", f"{self.at_least}", "e.g. at_least=3")
 
     def needs(self) -> Needs:
-        return super().needs() | among_needs(self.among)
+        return super().needs() | among_needs("catalogue" if self.divide_by == "catalogue" else self.among)
 
     def update(self, blocks: Blocks) -> Tally:
-        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))
+        users, is_share = Sums({"users": population(blocks, self)}), self.divide_by == "catalogue"
+        counts = item_counts(blocks, self, "catalogue" if is_share else self.among)
+        return Tally(users, counts, {"items": len(blocks.lookup.catalogue)} if is_share else {})
 
     def compute(self, state: Any) -> Result:
-        return Result(float(np.count_nonzero(state.items.values)), users=state.sums["users"])
+        count = float(np.count_nonzero(state.items.values >= self.at_least))
+        if self.divide_by == "catalogue":
+            items = state.facts.get("items", 0)
+            count = count / items if items else float("nan")
+        return Result(count, users=state.sums["users"])
 
 
 @dataclass(frozen=True)

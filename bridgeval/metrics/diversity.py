@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
@@ -114,6 +115,8 @@ class ShannonEntropy(TotalMetric):
 
     Attributes:
         among: all items "shown"; or without those that the "catalogue" lacks, as WarpRec leaves padding out.
+        share_of: p_i is the share of all "places", or of all "users", as in LibRec; these shares do not sum to 1.
+        base: of the logarithm.
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShannonEntropy@1")["ShannonEntropy@1"], 6)
@@ -124,6 +127,8 @@ class ShannonEntropy(TotalMetric):
     family = "diversity"
 
     among: Among = field(default="shown", kw_only=True)
+    share_of: Literal["places", "users"] = field(default="places", kw_only=True)
+    base: float = field(default=math.e, kw_only=True)
 
     def needs(self) -> Needs:
         return super().needs() | among_needs(self.among)
@@ -132,10 +137,12 @@ class ShannonEntropy(TotalMetric):
         return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))
 
     def compute(self, state: Any) -> Result:
-        counts = state.items.values[state.items.values > 0]
-        shares = counts / counts.sum()
-        value = float(-(shares * np.log(shares)).sum()) if len(counts) else float("nan")
-        return Result(value, users=state.sums["users"])
+        counts, users = state.items.values[state.items.values > 0], state.sums["users"]
+        total = counts.sum() if self.share_of == "places" else users
+        if not total:
+            return Result(math.nan, users=users)
+        shares = counts / total
+        return Result(float(-(shares * np.log(shares)).sum() / math.log(self.base)), users=users)
 
 
 @dataclass(frozen=True)

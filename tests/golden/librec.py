@@ -185,8 +185,8 @@ def _counts(where: str, fold: Fold, expected: dict[str, Any]) -> Iterator[Compar
         as_written = replace(fold, order="given").read_result()
         population = fold.evaluate("librec:ndcg_binary@1").population
     ours = {
-        "users_with_test": len(test.users.names),
-        "users_with_results": len(result.users.names),
+        "users_with_test": len(test.users.dictionary),
+        "users_with_results": len(result.users.dictionary),
         "results_without_test": population.left_out.get("no relevance given", 0),
         "test_without_results": population.shown_nothing,
         "users_not_in_score_order": as_written.count_unsorted(),

@@ -125,7 +125,7 @@ def read_as_numbers(fold: Fold) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rows = read()
-        names = rows.users.names.to_pylist() + rows.items.names.to_pylist()
+        names = rows.users.dictionary.to_pylist() + rows.items.dictionary.to_pylist()
         marked = Path(path).read_bytes().startswith(b"\xef\xbb\xbf")
         if marked or not all(name.isdecimal() and str(int(name)) == name for name in names):
             return False
@@ -163,5 +163,5 @@ def in_step(fold: Fold) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result, test = fold.read_result(), fold.read_test()
-    pairs = [list(zip(rows.users.ids.tolist(), rows.items.ids.tolist(), strict=True)) for rows in (result, test)]
+    pairs = [list(zip(rows.users.to_pylist(), rows.items.to_pylist(), strict=True)) for rows in (result, test)]
     return pairs[0] == pairs[1][: len(pairs[0])]

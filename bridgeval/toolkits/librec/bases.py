@@ -166,8 +166,7 @@ def build(metric: type[CustomBase], params: Mapping[str, Any], test: Array, resu
 
 def to_array(triples: Triples) -> Array:
     """Converts the rows of a file to `[n, 3]` objects: user, item, number."""
-    users = triples.users.names.to_numpy(zero_copy_only=False)[triples.users.codes]
-    items = triples.items.names.to_numpy(zero_copy_only=False)[triples.items.codes]
+    users, items = (column.to_numpy(zero_copy_only=False) for column in (triples.users, triples.items))
     return stack_columns(users, items, triples.numbers)
 
 

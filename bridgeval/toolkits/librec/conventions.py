@@ -11,15 +11,26 @@ from __future__ import annotations
 from typing import Any
 
 from bridgeval.errors import UnknownMetricError
-from bridgeval.metrics import MAE, MAP, MRR, MSE, RMSE, Gini, HitRate, Precision, Recall, nDCG
+from bridgeval.metrics import (
+    MAE,
+    MAP,
+    MRR,
+    MSE,
+    RMSE,
+    Gini,
+    HitRate,
+    ItemCoverage,
+    Precision,
+    Recall,
+    ShannonEntropy,
+    nDCG,
+)
 from bridgeval.plugin import Convention, Entry, entry
 from bridgeval.toolkits.librec.exposure import (
-    AlphaCoverage,
     AlphaIA,
     ExposureLoss,
     ListInformation,
     RatedCoverage,
-    ShowingEntropy,
 )
 from bridgeval.toolkits.librec.list_accuracy import IdealDCG, OneItemReciprocalRank, SetOrderAUC, TestOrderNDCG
 from bridgeval.toolkits.librec.parity import (
@@ -51,7 +62,7 @@ JAVA: dict[str, tuple[str, Entry]] = {
     "auc": ("AUCEvaluator", entry(SetOrderAUC, **USERS)),
     "hitrate": ("HitRateEvaluator", entry(HitRate, **USERS)),
     "novelty": ("NoveltyEvaluator", entry(ListInformation, **EVERYONE)),
-    "entropy": ("EntropyEvaluator", entry(ShowingEntropy, **EVERYONE)),
+    "entropy": ("EntropyEvaluator", entry(ShannonEntropy, share_of="users", base=2, **EVERYONE)),
     "giniindex": ("GiniIndexEvaluator", entry(Gini, **USERS)),
     "icov": ("ItemCoverageEvaluator", entry(RatedCoverage, **USERS)),
     "rmse": ("RMSEEvaluator", entry(RMSE, **USERS)),
@@ -89,7 +100,8 @@ PYTHON: dict[str, Entry] = {
     "psp_head": entry(StatisticalParity, any_row=True, **ROWS),
     "alpha_ia": entry(AlphaIA),
     "alpha_ia_pypi": entry(AlphaIA, users="relevant"),
-    "alpha_coverage": entry(AlphaCoverage, **USERS),
+    # The share of the catalogue that is shown at least alpha times: what alpha-IA sets out to measure.
+    "alpha_coverage": Entry(ItemCoverage, {"divide_by": "catalogue", **USERS}, {"alpha": "at_least"}),
     "kendall_tau": entry(KendallTau, **USERS),
     "average_overlap": entry(AverageOverlap, **USERS),
     "rbo": entry(RBO, **USERS),

@@ -90,30 +90,6 @@ class ListInformation(TotalMetric):
 
 
 @dataclass(frozen=True)
-class ShowingEntropy(TotalMetric):
-    """`sum_i -p_i log2 p_i`, where p_i is the share of users whose first k places hold item i.
-
-    These shares sum to the length of the lists and not to 1: `ShannonEntropy` is the entropy in the strict sense.
-    LibRec: EntropyEvaluator, over all known users.
-
-    >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShowingEntropy@1")["ShowingEntropy@1"]
-    1.0
-    """
-
-    name = "ShowingEntropy"
-    family = "diversity"
-
-    def update(self, blocks: Blocks) -> Tally:
-        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self))
-
-    def compute(self, state: Tally) -> Result:
-        users = state.sums["users"]
-        shares = state.items.values[state.items.values > 0] / max(users, 1)
-        return Result(float(-(shares * np.log2(shares)).sum()) if users else math.nan, users=users)
-
-
-@dataclass(frozen=True)
 class RatedCoverage(TotalMetric):
     """Distinct items in the first k places, divided by the distinct items these users have in history and truth.
 
@@ -145,44 +121,13 @@ class RatedCoverage(TotalMetric):
 
 
 @dataclass(frozen=True)
-class AlphaCoverage(TotalMetric):
-    """The share of the catalogue that is shown at least `alpha` times in the first k places of all lists.
-
-    This is what librec-auto's alpha-IA sets out to measure.
-
-    >>> import bridgeval
-    >>> lists = {1: ["a"], 2: ["a"], 3: ["b"]}
-    >>> name = "AlphaCoverage(alpha=2)@1"
-    >>> bridgeval.evaluate(lists, lists, name, catalogue=["a", "b"])[name]
-    0.5
-    """
-
-    name = "AlphaCoverage"
-    family = "coverage"
-
-    alpha: int = field(default=1, kw_only=True)
-
-    def needs(self) -> Needs:
-        return super().needs() | Needs(context=frozenset({"catalogue"}))
-
-    def update(self, blocks: Blocks) -> Tally:
-        facts = {"items": len(blocks.lookup.catalogue)}
-        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, "catalogue"), facts)
-
-    def compute(self, state: Tally) -> Result:
-        items = state.facts.get("items", 0)
-        often = int((state.items.values >= self.alpha).sum())
-        return Result(often / items if items else math.nan, users=state.sums["users"])
-
-
-@dataclass(frozen=True)
 class AlphaIA(RowCollector):
     """librec-auto's `alpha-IA.py`: distinct items of the last user's list that were shown at least `alpha` times,
     divided by the number of users.
 
     Every row counts as shown, but a repeated item of the last list is counted once. The last user is the one with the
     highest id: as a number if all ids are numbers, else as text. Only useful to reproduce that package's numbers;
-    `AlphaCoverage` is what it sets out to measure. The value of a user is the same count at the time of the visit.
+    `librec:alpha_coverage` is what it sets out to measure. A user's value is the same count at the time of the visit.
 
     Attributes:
         alpha: how often.

@@ -151,7 +151,7 @@ class FoldReader:
     @cached_property
     def items(self) -> pa.LargeStringArray:
         """All items, in the order of their first appearance."""
-        return pc.unique(pa.concat_arrays([rows.items.names for rows in self.ratings]))
+        return pc.unique(pa.concat_arrays([rows.items.dictionary for rows in self.ratings]))
 
     @cached_property
     def item_features(self) -> Features | None:
@@ -161,7 +161,7 @@ class FoldReader:
         features = read_features(path)
         if self._files.train is None:
             return features
-        return features.select(encode_ids([Ids(self.items), Ids(self.result.items.names)])[0])
+        return features.select(encode_ids([Ids(self.items), Ids(self.result.items.dictionary)])[0])
 
     @cached_property
     def user_features(self) -> Features | None:
@@ -215,10 +215,12 @@ class FoldReader:
         return Ids(self.items) if self._asked & RATED_ITEMS else None
 
     def _list_users(self) -> Ids:
-        return Ids(pc.unique(pa.concat_arrays([rows.users.names for rows in (*self.ratings, self.result, self.test)])))
+        return Ids(
+            pc.unique(pa.concat_arrays([rows.users.dictionary for rows in (*self.ratings, self.result, self.test)]))
+        )
 
     def _read_history(self) -> Rows | None:
-        return None if self.train is None else Rows(self.train.users.ids, self.train.items.ids)
+        return None if self.train is None else Rows(Ids.of(self.train.users), Ids.of(self.train.items))
 
     def _read_original(self) -> Rows | None:
         if self._files.original is None:
@@ -234,8 +236,8 @@ class FoldReader:
 
 def check_same_pairs(result: Triples, test: Triples) -> None:
     """Raises MisalignedError unless both files have the same (user, item) pairs, in any order."""
-    users, owners = encode_ids([result.users.ids, test.users.ids], "user ids")
-    items, codes = encode_ids([result.items.ids, test.items.ids], "item ids")
+    users, owners = encode_ids([Ids.of(result.users), Ids.of(test.users)], "user ids")
+    items, codes = encode_ids([Ids.of(result.items), Ids.of(test.items)], "item ids")
     predicted, known = (user.astype(np.int64) * len(items) + item for user, item in zip(owners, codes, strict=True))
     extra, missing = np.setdiff1d(predicted, known), np.setdiff1d(known, predicted)
     if len(extra) or len(missing):

@@ -34,51 +34,20 @@ class FileWarning(BridgevalWarning):
 
 
 @dataclass(frozen=True)
-class Coded:
-    """A column of ids as codes of the distinct ids, in the order of their first appearance.
-
-    Attributes:
-        names: `[V]` distinct ids.
-        codes: `[n]`.
-    """
-
-    names: pa.LargeStringArray
-    codes: npt.NDArray[np.int32]
-
-    @staticmethod
-    def of(column: pa.ChunkedArray | pa.Array) -> Coded:
-        """Converts a dictionary column; strips blanks around ids."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.unify_dictionaries().combine_chunks()
-        trimmed = pc.utf8_trim_whitespace(column.dictionary.cast(pa.large_string()))
-        # Ids that differ only by blanks fall together.
-        distinct = trimmed.dictionary_encode()
-        return Coded(distinct.dictionary, distinct.indices.to_numpy()[column.indices.to_numpy()])
-
-    @property
-    def ids(self) -> Ids:
-        return Ids(self.names.take(pa.array(self.codes)))
-
-    def take(self, rows: npt.NDArray[np.int64]) -> Coded:
-        return Coded(self.names, self.codes[rows])
-
-
-@dataclass(frozen=True)
 class Triples:
     """The rows of one file, in file order.
 
     Attributes:
         path: of the file.
-        users: `[n]`.
-        items: `[n]`.
+        users, items: `[n]` codes of the distinct ids, which are in the order of their first appearance.
         numbers: `[n]` float64: scores or ratings.
         lines: `[n]` line numbers from 1; None if row i is line i + 1.
         repeated: how many repeated (user, item) rows were dropped.
     """
 
     path: str
-    users: Coded
-    items: Coded
+    users: pa.DictionaryArray
+    items: pa.DictionaryArray
     numbers: npt.NDArray[np.float64]
     lines: npt.NDArray[np.int64] | None = None
     repeated: int = 0
@@ -98,18 +67,19 @@ class Triples:
     def as_rows(self, column: Literal["score", "gain"]) -> Rows:
         """Converts to Rows. Scored rows are pre-ranked: the order of the file is the ranking."""
         finite = bool(np.isfinite(self.numbers).all())
-        return Rows(self.users.ids, self.items.ids, {column: self.numbers} if finite else {}, column == "score")
+        return Rows(Ids.of(self.users), Ids.of(self.items), {column: self.numbers} if finite else {}, column == "score")
 
     def count_unsorted(self) -> int:
         """Counts the users who have a score above the previous one."""
-        order = np.argsort(self.users.codes, kind="stable")
-        users, scores = self.users.codes[order], self.numbers[order]
+        users = self.users.indices.to_numpy()
+        order = np.argsort(users, kind="stable")
+        users, scores = users[order], self.numbers[order]
         rises = (scores[1:] > scores[:-1]) & (users[1:] == users[:-1])
         return len(np.unique(users[1:][rises]))
 
     def sort_by_score(self) -> Triples:
         """Sorts each user's rows by score, descending; ties keep the order of the file."""
-        return self.take(np.lexsort((-self.numbers, self.users.codes)))
+        return self.take(np.lexsort((-self.numbers, self.users.indices.to_numpy())))
 
 
 def read_result(
@@ -214,11 +184,17 @@ def _parse_with_arrow(path: str, data: bytes, separator: str, finite: bool) -> T
     if len(table) != data.count(b"\n", 0, stop) + 1 or table["number"].null_count:
         return None
     numbers = table["number"].to_numpy()
-    users, items = Coded.of(table["user"]), Coded.of(table["item"])
-    nameless = any(pc.any(pc.equal(column.names, "")).as_py() for column in (users, items))
+    users, items = (_strip_ids(table[name].unify_dictionaries().combine_chunks()) for name in ("user", "item"))
+    nameless = any(pc.any(pc.equal(column.dictionary, "")).as_py() for column in (users, items))
     if nameless or (finite and not np.isfinite(numbers).all()):
         return None
     return Triples(path, users, items, numbers)
+
+
+def _strip_ids(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Strips blanks around ids; ids that differ only by blanks become one."""
+    stripped = pc.utf8_trim_whitespace(column.dictionary.cast(pa.large_string())).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(stripped.indices.take(column.indices), stripped.dictionary)
 
 
 def _parse_by_line(path: str, data: bytes, separator: str, header: bool, finite: bool) -> Triples:
@@ -244,8 +220,8 @@ def _parse_by_line(path: str, data: bytes, separator: str, header: bool, finite:
             stacklevel=4,
         )
     users, items, numbers = zip(*rows, strict=True)
-    coded = [Coded.of(pa.array(column, pa.large_string()).dictionary_encode()) for column in (users, items)]
-    return Triples(path, coded[0], coded[1], np.array(numbers, dtype=np.float64), np.array(at))
+    user_ids, item_ids = (pa.array(column, pa.large_string()).dictionary_encode() for column in (users, items))
+    return Triples(path, user_ids, item_ids, np.array(numbers, dtype=np.float64), np.array(at))
 
 
 def _parse_row(path: str, number: int, line: bytes, separator: str, finite: bool) -> tuple[str, str, float]:
@@ -285,17 +261,18 @@ def _too_few(where: str, text: str, separator: str, found: int) -> BadValueError
 
 def _drop_repeats(triples: Triples) -> Triples:
     """Keeps the first row of every (user, item)."""
-    keys = triples.users.codes.astype(np.int64) * len(triples.items.names) + triples.items.codes
+    users, items = (column.indices.to_numpy().astype(np.int64) for column in (triples.users, triples.items))
+    keys = users * len(triples.items.dictionary) + items
     _, first = np.unique(keys, return_index=True)
     repeated = len(keys) - len(first)
     if not repeated:
         return triples
     kept = np.sort(first)
     row = int(np.setdiff1d(np.arange(len(keys)), kept, assume_unique=True)[0])
-    user, item = (column.names[int(column.codes[row])].as_py() for column in (triples.users, triples.items))
+    user, item = triples.users[row].as_py(), triples.items[row].as_py()
     warnings.warn(
-        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} are repeated; "
-        f"{repeated} repeated row(s) dropped, the first of each pair counts",
+        f"{triples.path}, line {triples.line(row)}: user {user!r} and item {item!r} "
+        f"are repeated; {repeated} repeated row(s) dropped, the first of each pair counts",
         DuplicateRowsWarning,
         stacklevel=4,
     )

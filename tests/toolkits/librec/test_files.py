@@ -14,28 +14,28 @@ from tests.toolkits.librec.studies import write
 
 def test_ids_stay_text_and_blanks_around_them_go(tmp_path):
     rows = read_result(write(tmp_path / "out-1.txt", "7, 000010 ,0.5", " 7,10,0.4", "7,10.0,0.3"))
-    assert rows.users.ids.tolist() == ["7", "7", "7"]
-    assert rows.items.ids.tolist() == ["000010", "10", "10.0"]
+    assert rows.users.to_pylist() == ["7", "7", "7"]
+    assert rows.items.to_pylist() == ["000010", "10", "10.0"]
 
 
 def test_line_ends_byte_order_marks_and_java_exponents_are_understood(tmp_path):
     path = tmp_path / "out-1.txt"
     path.write_bytes(b"\xef\xbb\xbf1,a,4.0099079031330476E-4\r\n1,b,1.0E-7\r\n\r\n\r\n")
     rows = read_result(path)
-    assert rows.users.ids.tolist() == ["1", "1"]
+    assert rows.users.to_pylist() == ["1", "1"]
     assert rows.numbers.tolist() == [4.0099079031330476e-4, 1e-7]
 
 
 def test_carriage_returns_alone_end_lines_too(tmp_path):
     path = tmp_path / "out-1.txt"
     path.write_bytes(b"1,a,0.5\r1,b,0.4\r")
-    assert read_result(path).items.ids.tolist() == ["a", "b"]
+    assert read_result(path).items.to_pylist() == ["a", "b"]
 
 
 def test_quotes_and_hashes_are_ordinary_characters(tmp_path):
     rows = read_result(write(tmp_path / "out-1.txt", '"a#b",x"y,1.0', "'q,z,0.5"))
-    assert rows.users.ids.tolist() == ['"a#b"', "'q"]
-    assert rows.items.ids.tolist() == ['x"y', "z"]
+    assert rows.users.to_pylist() == ['"a#b"', "'q"]
+    assert rows.items.to_pylist() == ['x"y', "z"]
 
 
 def test_a_file_without_a_final_line_end_has_all_its_rows(tmp_path):
@@ -85,7 +85,7 @@ def test_a_missing_and_an_empty_file_are_errors_that_name_it(tmp_path):
 
 def test_a_header_can_be_left_out_when_asked(tmp_path):
     path = write(tmp_path / "out-1.txt", "user,item,score", "1,a,0.5")
-    assert read_result(path, header=True).items.ids.tolist() == ["a"]
+    assert read_result(path, header=True).items.to_pylist() == ["a"]
 
 
 def test_scores_that_are_not_finite_are_not_used_when_allowed(tmp_path):
@@ -99,7 +99,7 @@ def test_blank_lines_in_the_middle_are_left_out_with_a_warning(tmp_path):
     path = write(tmp_path / "test.txt", "1\ta\t4.0", "  ", "1\tb\t3.0", "")
     with pytest.warns(FileWarning, match=r"test.txt, line 2: 1 blank line"):
         rows = read_split(path)
-    assert rows.items.ids.tolist() == ["a", "b"]
+    assert rows.items.to_pylist() == ["a", "b"]
 
 
 def test_of_a_repeated_pair_the_first_row_counts_with_a_warning(tmp_path):
@@ -116,7 +116,7 @@ def test_unsorted_lists_are_counted_by_user_and_the_order_of_the_file_is_kept(tm
     path = write(tmp_path / "out-1.txt", "2,a,0.1", "1,a,0.5", "2,b,0.9", "1,b,0.4", "3,a,0.2", "3,b,0.2")
     with pytest.warns(FileWarning, match=r"1 user\(s\) have unsorted lists"):
         rows = read_result(path)
-    assert rows.items.ids.tolist() == ["a", "a", "b", "b", "a", "b"]
+    assert rows.items.to_pylist() == ["a", "a", "b", "b", "a", "b"]
 
 
 def test_ordering_by_score_is_stable_and_warns_of_nothing(tmp_path):
@@ -124,19 +124,19 @@ def test_ordering_by_score_is_stable_and_warns_of_nothing(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rows = read_result(path, order="score")
-    assert rows.items.ids.tolist() == ["b", "a", "c", "a"]
+    assert rows.items.to_pylist() == ["b", "a", "c", "a"]
 
 
 @pytest.mark.parametrize("separator", ["\t", ",", ";", " "])
 def test_ratings_may_be_separated_as_librec_allows(tmp_path, separator):
     path = write(tmp_path / "ratings.csv", separator.join(["u", "i", "4.0", "978"]), separator.join("vj3"))
-    assert read_ratings(path).items.names.to_pylist() == ["i", "j"]
+    assert read_ratings(path).items.dictionary.to_pylist() == ["i", "j"]
 
 
 def test_names_keep_the_order_of_first_appearance(tmp_path):
     rows = read_split(write(tmp_path / "t.txt", "b\tz\t1", "a\ty\t1", "b\ty\t1", "c\ta\t1"))
-    assert rows.users.names.to_pylist() == ["b", "a", "c"]
-    assert rows.items.names.to_pylist() == ["z", "y", "a"]
+    assert rows.users.dictionary.to_pylist() == ["b", "a", "c"]
+    assert rows.items.dictionary.to_pylist() == ["z", "y", "a"]
 
 
 def test_features_without_a_value_are_one_and_columns_keep_their_order(tmp_path):

@@ -307,6 +307,8 @@ def test_parameters_and_needs_are_checked(fold):
         bridgeval.parse("ExposureLoss(patience=1)")
     with pytest.raises(BadParameterError, match="alpha"):
         bridgeval.parse("librec:alpha_ia(alpha=0)")
+    with pytest.raises(BadParameterError, match="at_least"):
+        bridgeval.parse("librec:alpha_coverage(alpha=0)@5")
     with pytest.raises(NeedError, match="librec:novelty@5 needs the users' history"):
         bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "librec:novelty@5")
 
