@@ -1,4 +1,4 @@
-"""What all readers of RePlay's files compare: values, names, tables of an Experiment."""
+"""Comparisons that all readers of RePlay's files share: values, names, tables of an Experiment."""
 
 from __future__ import annotations
 

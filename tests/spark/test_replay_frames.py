@@ -188,5 +188,5 @@ def test_several_baselines_by_name_inside_spark(on_spark: Any) -> None:
     names = {name: f'replay:Unexpectedness(baseline="{name}")@2' for name in ("ALS", "top list")}
     report = bridgeval.evaluate(recs, recs, names.values(), baseline=bases)
     assert dict(report) == pytest.approx({names["ALS"]: 0.25, names["top list"]: 0.5})
-    with pytest.raises(NeedError, match=r"needs the baseline 'BPR'; found: only .*baseline= of 'ALS'"):
+    with pytest.raises(NeedError, match=r"needs the baseline 'BPR'; found: only .*baseline of 'ALS'"):
         bridgeval.evaluate(recs, recs, 'Unexpectedness(baseline="BPR")@2', baseline=bases)
