@@ -46,7 +46,7 @@ from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.datasets import estimate_memory, open_dataset
 from bridgeval.io.files import find_files, is_path, open_table, read_schema
 from bridgeval.metrics.blocks.gains import discounts
-from bridgeval.metrics.blocks.hits import HitCount
+from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
 from bridgeval.metrics.blocks.policy_weights import NcisMetric
 from bridgeval.plugins import load_plugins
@@ -84,7 +84,7 @@ __all__ = [  # noqa: RUF022
     "Blocks",
     "Counted",
     "Hits",
-    "HitCount",
+    "HitCounts",
     "Matches",
     "Ranked",
     "Relevant",

@@ -56,7 +56,7 @@ class Blocks:
         lookup: the context, by item and by user.
         depth: how deep ranked lists are read; None for all.
         needs: of all metrics that ask.
-        cutoffs: the cutoffs asked for, ascending; the width of the lists if none is known.
+        cutoffs: the cutoffs that metrics declare in `needs()`, ascending.
     """
 
     def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, needs: Needs | None = None) -> None:
@@ -64,7 +64,7 @@ class Blocks:
         self.lookup = lookup
         self.depth = depth
         self.needs = needs or Needs()
-        self.cutoffs = tuple(sorted(self.needs.cutoffs)) or (batch.shown.width,)
+        self.cutoffs = tuple(sorted(self.needs.cutoffs))
         self._made: dict[Block[Any], Any] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
@@ -82,12 +82,8 @@ class Blocks:
 
     @property
     def cutoff(self) -> int:
-        """The largest cutoff asked for."""
-        return self.cutoffs[-1]
-
-    def together_with(self, k: int) -> tuple[int, ...]:
-        """The cutoffs that are worked out together with k, ascending: all that were asked for, or k alone."""
-        return self.cutoffs if k in self.cutoffs else (k,)
+        """The largest cutoff."""
+        return max(self.cutoffs, default=0)
 
     @property
     def context(self) -> Context:
@@ -175,17 +171,6 @@ class CandidateCount(Block[Tensor]):
         if isinstance(shown, ScoreBatch):
             return rank_counts.count_candidates(shown, self.ranking)
         return blocks[Ranked(self.ranking, whole=True)].counts
-
-
-@dataclass(frozen=True)
-class ShownWithin(Block[Tensor]):
-    """How many of the first k places hold an item: `[B]` float64."""
-
-    k: int
-    ranking: Ranking = Ranking()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        return blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
 
 
 @dataclass(frozen=True)
@@ -340,15 +325,3 @@ class Counted(Block[Tensor]):
 def by_item(table: Tensor, items: Tensor) -> Tensor:
     """Values of `[V + 1]` or `[V + 1, F]` by item code, laid out as the codes are."""
     return table.index_select(0, items.reshape(-1)).view(*items.shape, *table.shape[1:])
-
-
-def at_cutoff(cumulative: Tensor, k: int) -> Tensor:
-    """Column k of `[B, D]` counted from 1, or the last where lists are shorter; zeros where they are empty.
-
-    >>> at_cutoff(torch.tensor([[1, 2, 2]]), 2), at_cutoff(torch.tensor([[1, 2, 2]]), 9)
-    (tensor([2]), tensor([2]))
-    """
-    width = cumulative.shape[1]
-    if not width:
-        return torch.zeros(cumulative.shape[0], dtype=cumulative.dtype, device=cumulative.device)
-    return cumulative[:, min(k, width) - 1]

@@ -1,49 +1,74 @@
-"""Running: sums over the first k places, for whatever cutoffs are asked for."""
+"""Cumulative: sums over the first k places, for every cutoff that a metric asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, Generic, TypeVar
 
+import torch
 from torch import Tensor
 
-from bridgeval.engine.state import Floats
+from bridgeval.batch.kernels import sum_at_cutoffs
+from bridgeval.errors import NeedError
 
-Numbers = TypeVar("Numbers", Floats, Tensor)
 
+@dataclass(frozen=True)
+class Cumulative:
+    """Sums over the first k places, by user or over all users.
 
-class Running(Generic[Numbers]):
-    """Sums over the first k places: of all lists, or of each. A place is looked at once, however many cutoffs ask.
+    Blocks make it for all cutoffs at once, so that each place is read once, however many cutoffs are asked for.
 
-    Args:
-        between: the sums over the places from the first number, counted from 0, to before the second.
-        known: the sums up to some cutoffs, where they have been made together.
+    Attributes:
+        cutoffs: ascending; those that metrics declare in `needs()`.
+        sums: `[cutoffs, ...]`.
 
-    >>> import numpy as np
-    >>> Running(lambda start, stop: np.arange(start, stop).sum(keepdims=True)).up_to(4)  # 0 + 1 + 2 + 3
-    array([6])
+    >>> Cumulative((1, 3), torch.tensor([[1.0, 0.0], [2.0, 1.0]])).up_to(3)
+    tensor([2., 1.])
     """
 
-    def __init__(
-        self,
-        between: Callable[[int, int], Numbers],
-        known: Mapping[int, Numbers] = MappingProxyType({}),
-    ) -> None:
-        self._between: Callable[[int, int], Numbers] = between
-        self._known: dict[int, Numbers] = dict(known)
+    cutoffs: tuple[int, ...]
+    sums: Tensor
+
+    def up_to(self, k: int) -> Tensor:
+        """The sums over the first k places."""
+        if k not in self.cutoffs:
+            raise NeedError(
+                f"nothing was summed up to place {k}",
+                f"the cutoffs {', '.join(map(str, self.cutoffs))}",
+                f"declare the cutoff in needs(): Needs(cutoffs=frozenset({{{k}}}))",
+            )
+        return self.sums[self.cutoffs.index(k)]
 
     @staticmethod
-    def in_steps(cutoffs: Sequence[int], steps: Any, between: Callable[[int, int], Numbers]) -> Running[Numbers]:
-        """Of the sums from each cutoff to the next, the first from 0: rows of an array or a tensor, which is spent."""
-        for before, here in pairwise(steps[: len(cutoffs)]):
-            here += before
-        return Running(between, known=dict(zip(cutoffs, steps, strict=False)))
+    def of_places(cutoffs: tuple[int, ...], sum_over: Callable[[slice], Tensor]) -> Cumulative:
+        """Adds up places from one cutoff to the next.
 
-    def up_to(self, k: int) -> Numbers:
-        if k not in self._known:
-            before = max((known for known in self._known if known < k), default=0)
-            sums = self._between(before, k)
-            self._known[k] = sums + self._known[before] if before else sums
-        return self._known[k]
+        Args:
+            sum_over: the sum over some places, a slice that counts from 0; places may be beyond the last one.
+
+        >>> cells = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> Cumulative.of_places((2, 3, 9), lambda places: cells[:, places].sum(1)).sums
+        tensor([[ 3.,  9.],
+                [ 6., 15.],
+                [ 6., 15.]])
+        """
+        steps = [sum_over(slice(start, stop)) for start, stop in pairwise([0, *cutoffs])]
+        return Cumulative(cutoffs, torch.stack(steps).cumsum(0))
+
+    @staticmethod
+    def of_entries(
+        cutoffs: tuple[int, ...], codes: Tensor, places: Tensor, size: int, values: Tensor | None = None
+    ) -> Cumulative:
+        """Adds up entries, each of which has a place: by user, by item or by any other code.
+
+        Args:
+            codes: `[n]` int64: what to add up by, below `size`.
+            places: `[n]` int64, counted from 0.
+            size: how many codes there are.
+            values: `[n]`; without them entries are counted.
+
+        >>> Cumulative.of_entries((1, 5), torch.tensor([0, 0, 1]), torch.tensor([0, 4, 2]), 2).up_to(5)
+        tensor([2., 1.], dtype=torch.float64)
+        """
+        return Cumulative(cutoffs, sum_at_cutoffs(codes, places, cutoffs, size, values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from bridgeval.batch.ranking import Ranking
@@ -94,8 +94,6 @@ class Needs:
         lists: other lists of each user: `history lists`, what the user has in the history.
         cutoffs: the cutoffs asked for, so that what is added up can be added up for all of them at once.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
-        sums: numbers of items that are added up over the places of lists: (policy that ranks them, block of the
-            numbers). All are looked up together.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
     10
@@ -109,7 +107,6 @@ class Needs:
     lists: frozenset[str] = frozenset()
     cutoffs: frozenset[int] = frozenset()
     baselines: frozenset[tuple[str, Ranking]] = frozenset()
-    sums: frozenset[tuple[Ranking, Hashable]] = frozenset()
 
     def __or__(self, other: Needs) -> Needs:
         whole = self.depth is None or other.depth is None
@@ -122,7 +119,6 @@ class Needs:
             self.lists | other.lists,
             self.cutoffs | other.cutoffs,
             self.baselines | other.baselines,
-            self.sums | other.sums,
         )
 
     def reads(self, pair_column: str) -> bool:

@@ -13,25 +13,16 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.batch.sorting import numbers
-from bridgeval.batch.tensors import where
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    Matches,
-    RelevantCount,
-    ShownCount,
-    ShownWithin,
-)
-from bridgeval.engine.cumulative import Running
+from bridgeval.engine.blocks import Block, Blocks, Matches, RelevantCount, ShownCount
+from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
-from bridgeval.metrics.blocks.gains import Discount, Gain, GainInEffect, Ideal, NormalisedGain
-from bridgeval.metrics.blocks.hits import HitCount, HitPlaces, Repeated
+from bridgeval.metrics.blocks.gains import DCG, Discount, Gain, IdealDCG, discounts
+from bridgeval.metrics.blocks.hits import DistinctRelevantCount, FirstHit, HitCounts, HitPlaces, Repeated
 from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
@@ -59,7 +50,7 @@ class Precision(TopKMetric):
     repeated: Repeated = field(default="once", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)]
+        hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         if self.divide_by == "k":
             return hits / self.k
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
@@ -87,7 +78,7 @@ class Recall(TopKMetric):
     repeated: Repeated = field(default="once", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance, self.repeated)]
+        hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
         return hits / relevant.clamp(min=1, max=self.k if self.divide_by == "reachable" else None)
 
@@ -110,8 +101,8 @@ class HitRate(TopKMetric):
     count: Literal["any", "hits"] = field(default="any", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance)]
-        return torch.as_tensor(numbers(hits) > 0).double() if self.count == "any" else hits
+        hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
+        return (hits > 0).double() if self.count == "any" else hits
 
 
 @dataclass(frozen=True)
@@ -127,9 +118,8 @@ class MRR(TopKMetric):
     family = "accuracy"
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        found = numbers(hits.first) <= min(self.k, hits.depth)
-        return torch.as_tensor(numbers(hits.first_reciprocal) * found)
+        first = blocks[FirstHit(self.ranking, self.relevance)]
+        return torch.where(first <= self.k, 1 / first, 0.0)
 
 
 @dataclass(frozen=True)
@@ -157,7 +147,7 @@ class MAP(TopKMetric):
         if self.divide_by == "k":
             return total / self.k
         if self.divide_by == "hits":
-            return total / blocks[HitCount(self.k, self.ranking, self.relevance)].clamp(min=1)
+            return total / blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k).clamp(min=1)
         relevant = blocks[RelevantCount(self.relevance)]
         if self.divide_by == "relevant":
             return total / relevant.clamp(min=1)
@@ -182,9 +172,9 @@ class MAR(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance)]
+        hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
         relevant = blocks[RelevantCount(self.relevance)].clamp(min=1).double()
-        return (hits * (hits + 1)).div_(2 * relevant).div_(relevant.clamp(max=self.k))
+        return hits * (hits + 1) / (2 * relevant) / relevant.clamp(max=self.k)
 
 
 @dataclass(frozen=True)
@@ -212,12 +202,15 @@ class nDCG(TopKMetric):
     family = "accuracy"
 
     gain: Gain = field(default="exponential", kw_only=True)
-    ideal: Ideal = field(default="reachable", kw_only=True)
+    ideal: Literal["reachable", "k", "listed"] = field(default="reachable", kw_only=True)
     discount: Discount = field(default="log2", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        gain = blocks[GainInEffect(self.gain, self.relevance)]
-        return blocks[NormalisedGain(self.k, gain, self.ideal, self.discount, self.ranking, self.relevance)]
+        found = blocks[DCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+        if self.ideal == "k":
+            return found / discounts(self.discount, self.k, blocks.device).sum()
+        listed = self.ranking if self.ideal == "listed" else None
+        return found / blocks[IdealDCG(self.gain, self.discount, self.relevance, listed)].up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -280,33 +273,21 @@ class F1(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         x, y = (blocks[PartValues(part)] for part in self.parts)
         weight = self.beta**2
-        below = torch.add(y, x, alpha=weight)
-        values = where(numbers(below) == 0, 0.0, (x * y).mul_(1 + weight).div_(below))
+        below = weight * x + y
+        values = torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
         return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 
 @dataclass(frozen=True)
-class DistinctRelevantCount(Block[Tensor]):
-    """How many different relevant items each user has: `[B]`."""
-
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        if not blocks.batch.relevant.repeated:
-            return blocks[RelevantCount(self.relevance)]
-        return blocks[RelevantCount(replace(self.relevance, duplicates="first"))]
-
-
-@dataclass(frozen=True)
-class PrecisionSums(Block[Running[Tensor]]):
+class PrecisionSums(Block[Cumulative]):
     """Precision at each hit, added up over the first k places: `[B]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
+    def make(self, blocks: Blocks) -> Cumulative:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.running(hits.ordinal.double() / hits.place_of)
+        return hits.sum(hits.ordinals / hits.ranks)
 
 
 @dataclass(frozen=True)
@@ -436,8 +417,8 @@ class RocAuc(TopKMetric):
     one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCount(self.k, self.ranking, self.relevance, "each")]
-        misses = blocks[ShownWithin(self.k, self.ranking)] - hits
+        hits = blocks[HitCounts(self.ranking, self.relevance, "each")].up_to(self.k)
+        misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
         value = 1 - blocks[Inversions(self.ranking, self.relevance)].up_to(self.k) / (hits * misses)
         if self.one_sided == "bounds":
             value = torch.where(misses == 0, 1.0, value)
@@ -446,12 +427,12 @@ class RocAuc(TopKMetric):
 
 
 @dataclass(frozen=True)
-class Inversions(Block[Running[Tensor]]):
+class Inversions(Block[Cumulative]):
     """The misses above each hit in the first k places, added up: `[B]` float64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
+    def make(self, blocks: Blocks) -> Cumulative:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.running((hits.place_of - hits.ordinal).double())
+        return hits.sum(hits.ranks - hits.ordinals)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, ShownWithin, Users
+from bridgeval.engine.blocks import Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.group_counts import history_counts, hit_counts, relevant_counts, shown_counts
-from bridgeval.metrics.blocks.item_groups import Undefined, compared
-from bridgeval.metrics.blocks.listed_items import population, spread
-from bridgeval.metrics.blocks.place_sums import place_sums, sums_needed
+from bridgeval.metrics.blocks.group_comparison import Undefined, compare_groups, spread
+from bridgeval.metrics.blocks.item_groups import history_counts, hit_counts, relevant_counts, shown_counts
+from bridgeval.metrics.blocks.listed_items import ListSums, population
 from bridgeval.metrics.blocks.popularity import InCatalogue, InTail, ItemPopularity, PopularityGroups, Unknown, head_in
 
 POPULARITY = Needs(context=frozenset({"item popularity"}))
@@ -56,15 +54,12 @@ class ACLT(TopKMetric):
         check_ratio(self.name, self.pop_ratio)
 
     def needs(self) -> Needs:
-        needs = super().needs() | POPULARITY | sums_needed(self.ranking, self._in_tail)
+        needs = super().needs() | POPULARITY
         return needs if self.unknown == "tail" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        return place_sums(blocks, self.ranking, self._in_tail, self.k)
-
-    @cached_property
-    def _in_tail(self) -> InTail:
-        return InTail(PopularityGroups(self.pop_ratio, self.unknown))
+        in_tail = InTail(PopularityGroups(self.pop_ratio, self.unknown))
+        return blocks[ListSums(in_tail, self.ranking)].up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class APLT(ACLT):
     def values(self, blocks: Blocks) -> Tensor:
         if self.divide_by == "k":
             return super().values(blocks) / self.k
-        return super().values(blocks) / blocks[ShownWithin(self.k, self.ranking)].clamp(min=1)
+        return super().values(blocks) / blocks[ShownCount(self.ranking)].clamp(min=1, max=self.k)
 
 
 @dataclass(frozen=True)
@@ -116,20 +111,15 @@ class ARP(TopKMetric):
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
 
     def needs(self) -> Needs:
-        needs = super().needs() | POPULARITY | sums_needed(self.ranking, self._popularity)
-        if self.unknown == "rare":
-            return needs
-        return needs | CATALOGUE | sums_needed(self.ranking, InCatalogue())
+        needs = super().needs() | POPULARITY
+        return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = place_sums(blocks, self.ranking, self._popularity, self.k)
+        popularity = ItemPopularity(self.floor, self.unknown)
+        total = blocks[ListSums(popularity, self.ranking)].up_to(self.k)
         if self.unknown == "rare":
-            return total / blocks[ShownWithin(self.k, self.ranking)]
-        return total / place_sums(blocks, self.ranking, InCatalogue(), self.k)
-
-    @cached_property
-    def _popularity(self) -> ItemPopularity:
-        return ItemPopularity(self.floor, self.unknown)
+            return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        return total / blocks[ListSums(InCatalogue(), self.ranking)].up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -159,7 +149,7 @@ class HeadAndTail(TotalMetric):
         return Tally(Sums(sums), facts={"labels": ("head", "tail")})
 
     def compute(self, state: Any) -> Result:
-        return compared(state, spread, self.undefined)
+        return compare_groups(state, spread, self.undefined)
 
 
 @dataclass(frozen=True)

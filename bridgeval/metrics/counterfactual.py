@@ -20,10 +20,10 @@ from typing import Literal
 
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, Hits, NewHits, RelevantCount, ShownGains, at_cutoff
+from bridgeval.engine.blocks import Blocks, Hits, NewHits, RelevantCount, ShownGains
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.accuracy import DistinctRelevantCount
-from bridgeval.metrics.blocks.gains import Gain, IdealGains, discounts, gains_of
+from bridgeval.metrics.blocks.gains import Gain, IdealDCG, apply_gain, discounts
+from bridgeval.metrics.blocks.hits import DistinctRelevantCount
 from bridgeval.metrics.blocks.policy_weights import NcisMetric, RewardSums, WeightedMetric
 
 
@@ -134,10 +134,10 @@ class NCISnDCG(NcisMetric):
 
     def rewards(self, blocks: Blocks) -> Tensor:
         hits = blocks[Hits(self.ranking, self.relevance)]
-        grades = hits if self.gain == "binary" else blocks[ShownGains(self.ranking, self.relevance)]
-        found = gains_of(self.gain, grades, hits) * discounts("log2", hits.shape[1], blocks.device)
-        ideal = at_cutoff(blocks[IdealGains(self.gain, "log2", self.relevance)], self.k)
-        return found * (self.places(blocks) / ideal.masked_fill(ideal == 0, 1))[:, None]
+        gains = apply_gain(self.gain, blocks[ShownGains(self.ranking, self.relevance)]) * hits
+        found = gains * discounts("log2", hits.shape[1], blocks.device)
+        ideal = blocks[IdealDCG(self.gain, "log2", self.relevance)].up_to(self.k)
+        return found * (self.places(blocks) / ideal)[:, None]
 
 
 def _at_first_hit(metric: WeightedMetric, blocks: Blocks) -> Tensor:

@@ -9,13 +9,13 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.batch.kernels import count_true
-from bridgeval.engine.blocks import Block, Blocks, ShownCount, ShownWithin, Users
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, NeedError
-from bridgeval.metrics.blocks.listed_items import Among, among_needs, cell_counts, item_counts, population
+from bridgeval.metrics.blocks.listed_items import Among, among_needs, counts_by_item, item_counts, population
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,9 @@ class UserCoverageAtN(TotalMetric):
         return super().needs() | Needs(pairs=frozenset({"score"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        counted = self.counted(blocks)
         block: Block[Tensor] = ShownCount(self.ranking) if self.retrieved == "shown" else PositiveCount()
-        enough = blocks[block][counted] >= self.k
-        return Tally(Sums({"covered": int(enough.sum()), "users": len(enough)}))
+        covered = self.counted(blocks) & (blocks[block] >= self.k)
+        return Tally(Sums({"covered": int(covered.sum()), "users": population(blocks, self)}))
 
     def compute(self, state: Any) -> Result:
         return Result(float(state.sums["covered"]), users=state.sums["users"])
@@ -140,7 +139,7 @@ class NumRetrieved(TopKMetric):
     family = "coverage"
 
     def values(self, blocks: Blocks) -> Tensor:
-        return blocks[ShownWithin(self.k, self.ranking)]
+        return blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ class Coverage(TopKMetric):
         return CoverageState()
 
     def update(self, blocks: Blocks) -> CoverageState:
-        counts = cell_counts(blocks, self)
+        counts = counts_by_item(blocks, self)
         if self.shown == "known":
             counts = counts * self._is_known(blocks)[:-1].cpu().numpy()
         return CoverageState(ItemSums(blocks.batch.slates.items, counts), self._size(blocks))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import reduce
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -14,39 +12,23 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import find_repeats
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.batch.sorting import numbers
-from bridgeval.batch.tensors import where
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    Ranked,
-    Relevant,
-    ShownColumn,
-    Users,
-    at_cutoff,
-    by_item,
-)
-from bridgeval.engine.cumulative import Running
+from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn, Users
+from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Floats, Sums, Tally
+from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.feature_bits import LabelBits, label_count
+from bridgeval.metrics.blocks.feature_bits import FeatureBits, count_features
 from bridgeval.metrics.blocks.hits import HitPlaces
 from bridgeval.metrics.blocks.listed_items import (
     Among,
-    HitItems,
     ListedItems,
     among_needs,
-    bits_over_places,
-    cell_counts,
+    counts_by_item,
     item_counts,
-    places_counted,
+    list_length,
     population,
 )
-
-# Numbers up to so many times as many as there are of them are counted, which takes less time than to sort them.
-COUNTERS_PER_NUMBER = 32
 
 
 @dataclass(frozen=True)
@@ -76,34 +58,19 @@ class Gini(TotalMetric):
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = float(cell_counts(blocks, self).sum())
+        cells = float(counts_by_item(blocks, self).sum())
         sums = Sums({"users": population(blocks, self), "cells": cells})
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 
     def compute(self, state: Any) -> Result:
-        counts, times = _occurring(state.items.values)
-        items = state.facts.get("items", 0)
-        total = counts @ times if self.total == "counted" else state.sums["cells"]
+        counts, items = np.sort(state.items.values), state.facts.get("items", 0)
+        total = counts.sum() if self.total == "counted" else state.sums["cells"]
         value = float("nan")
         if items > 1 and total:
-            # Items of one count stand in places that follow upon one another, behind all of a smaller one.
-            before = items - times.sum() + np.cumsum(times) - times
-            value = float(counts @ (times * (2 * before + times - items)) / total / (items - 1))
+            # Items of the catalogue that no list has seen come first, with a count of 0.
+            j = np.arange(items - len(counts), items) + 1
+            value = float(((2 * j - items - 1) * counts).sum() / total / (items - 1))
         return Result(value, users=state.sums["users"])
-
-
-def _occurring(counts: Floats) -> tuple[Floats, Floats]:
-    """The different numbers above 0 among whole numbers, ascending, and how often each occurs.
-
-    >>> _occurring(np.array([3.0, 0.0, 1.0, 3.0])), _occurring(np.array([900.0, 1.0, 0.0]))
-    ((array([1., 3.]), array([1., 2.])), (array([  1., 900.]), array([1., 1.])))
-    """
-    if counts.max(initial=0) > COUNTERS_PER_NUMBER * len(counts):
-        different, times = np.unique(counts[counts > 0], return_counts=True)
-        return different, times.astype(np.float64)
-    times_of = np.bincount(counts.astype(np.int64), minlength=1)
-    occurring = np.flatnonzero(times_of[1:] > 0) + 1
-    return occurring.astype(np.float64), times_of[occurring].astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -170,47 +137,34 @@ class SRecall(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = blocks[NewTopics(self.ranking, self.relevance)].up_to(self.k)
+        found = blocks[HitTopics(self.ranking, self.relevance)].up_to(self.k)
         there = blocks[RelevantTopics(self.relevance)]
-        none = 0.0 if self.undefined == "zero" else torch.nan
-        return where(numbers(there) > 0, found / there, none)
+        return torch.where(there > 0, found / there, 0.0 if self.undefined == "zero" else torch.nan)
 
 
 @dataclass(frozen=True)
-class NewTopics(Block[Running[Tensor]]):
-    """How many features the hits in the first k places have between them: `[B]` float64."""
+class HitTopics(Block[Cumulative]):
+    """How many different features the hits in the first k places have: `[B]` float64."""
 
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        items = blocks[HitItems(self.ranking, self.relevance)]
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        most = int(hits.ordinal.max()) if len(hits.rows) else 0
-        where = hits.ordinal * hits.size + hits.rows
-        touched = []
-        for bits in blocks[LabelBits(positive=True)]:
-            cells = bits.new_zeros((most + 1) * hits.size).scatter_(0, where, by_item(bits, items))
-            for above, here in pairwise(cells.view(most + 1, hits.size)):
-                here |= above
-            touched.append(cells.index_select(0, where))
-        found, ordinal = numbers(label_count(touched)), numbers(hits.ordinal)
-        more = found[1:] - found[:-1] * (ordinal[1:] > 1)
-        return hits.running(torch.cat([torch.as_tensor(found[:1]), torch.as_tensor(more)]).double())
+    def make(self, blocks: Blocks) -> Cumulative:
+        hits, shown = blocks[HitPlaces(self.ranking, self.relevance)], blocks[Ranked(self.ranking)]
+        items = shown.items.new_full(shown.items.shape[::-1], shown.pad)
+        items[hits.places, hits.rows] = hits.items
+        return count_features(blocks[FeatureBits(positive=True)], items, blocks.cutoffs)
 
 
 @dataclass(frozen=True)
 class RelevantTopics(Block[Tensor]):
-    """How many features the relevant items of each user have between them: `[B]` float64."""
+    """How many different features the relevant items of each user have: `[B]` float64."""
 
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Relevant(self.relevance)].items
-        none = torch.zeros(len(blocks), dtype=torch.int32, device=blocks.device)
-        return label_count(
-            reduce(torch.bitwise_or, by_item(bits, items).unbind(1), none) for bits in blocks[LabelBits(positive=True)]
-        ).double()
+        items = blocks[Relevant(self.relevance)].items.t().contiguous()
+        return count_features(blocks[FeatureBits(positive=True)], items, (len(items),)).up_to(len(items))
 
 
 @dataclass(frozen=True)
@@ -247,33 +201,31 @@ class CategoricalDiversity(TopKMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         if self.of == "items":
-            cutoffs = blocks.together_with(self.k)
-            different = blocks[ListedLabels(self.ranking, cutoffs)][cutoffs.index(self.k)]
+            different = blocks[ListedFeatures(self.ranking)].up_to(self.k)
         else:
-            different = at_cutoff(blocks[CategoryCounts(self.ranking)], self.k).double()
-        return different / places_counted(blocks, self.ranking, self.k, self.divide_by)
+            different = blocks[ListedCategories(self.ranking)].up_to(self.k)
+        return different / list_length(blocks, self, self.divide_by)
 
 
 @dataclass(frozen=True)
-class ListedLabels(Block[Tensor]):
-    """How many features the items in the first places of each list have between them: `[cutoffs, B]` float64."""
+class ListedFeatures(Block[Cumulative]):
+    """How many different features the items in the first k places of each list have: `[B]` float64."""
 
     ranking: Ranking
-    cutoffs: tuple[int, ...]
 
-    def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[ListedItems(self.ranking)]
-        return label_count(bits_over_places(items, words, self.cutoffs) for words in blocks[LabelBits()]).double()
+    def make(self, blocks: Blocks) -> Cumulative:
+        return count_features(blocks[FeatureBits()], blocks[ListedItems(self.ranking)], blocks.cutoffs)
 
 
 @dataclass(frozen=True)
-class CategoryCounts(Block[Tensor]):
-    """Different categories, of the column `category`, in the first 1, 2, ... places: `[B, D]` int64."""
+class ListedCategories(Block[Cumulative]):
+    """How many different categories, of the column `category`, the first k places have: `[B]` float64."""
 
-    ranking: Ranking = Ranking()
+    ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Cumulative:
         codes = blocks[ShownColumn("category", self.ranking)].long()
         none = int(codes.max()) + 1 if codes.numel() else 0
         codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid | (codes < 0), none)
-        return ((codes != none) & ~find_repeats(codes, none)).cumsum(1)
+        new = ((codes != none) & ~find_repeats(codes, none)).double()
+        return Cumulative.of_places(blocks.cutoffs, lambda places: new[:, places].sum(1))

@@ -7,16 +7,16 @@ out of comparisons, but they stay in totals. WarpRec compares them as one more g
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Relevance
-from bridgeval.batch.tensors import sums_by_code
-from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, ShownWithin, UserGroups, Users
+from bridgeval.batch.kernels import sum_by_code
+from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, UserGroups, Users
+from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import RankingMetric, TotalMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, ItemSums, Joint, Sums, Tally
@@ -24,26 +24,27 @@ from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 from bridgeval.metrics.blocks.gains import Gain
-from bridgeval.metrics.blocks.group_counts import (
-    HistoryPairs,
-    grouped,
+from bridgeval.metrics.blocks.group_comparison import Unassigned, Undefined, compare_groups, divide, mean_gap, spread
+from bridgeval.metrics.blocks.item_groups import (
+    ItemGroups,
+    ShownPairs,
+    count_pairs,
+    group_sizes,
     history_counts,
     hit_counts,
+    item_labels,
     relevant_counts,
     shown_counts,
-    shown_pairs,
-)
-from bridgeval.metrics.blocks.item_groups import ItemGroups, Unassigned, Undefined, compared, group_sizes, item_labels
-from bridgeval.metrics.blocks.item_sums import CellScores, GainSums, GroupScores, HitScores, ScoreSums
-from bridgeval.metrics.blocks.listed_items import (
-    cell_counts,
-    counted_items,
-    mean_gap,
-    population,
-    ratio,
-    spread,
     user_group_count,
-    who,
+)
+from bridgeval.metrics.blocks.item_sums import HitScores, ItemGains, ItemScores
+from bridgeval.metrics.blocks.listed_items import (
+    HistoryCells,
+    ItemCounts,
+    ListedItems,
+    ListedScores,
+    counted_items,
+    population,
 )
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
@@ -86,7 +87,7 @@ class REO(TotalMetric):
         return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
     def compute(self, state: Any) -> Result:
-        return compared(state, spread, self.undefined, self.unassigned)
+        return compare_groups(state, spread, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class RSP(TotalMetric):
         return there - history_counts(blocks, self, ItemGroups(known=True))
 
     def compute(self, state: Any) -> Result:
-        return compared(state, spread, self.undefined, self.unassigned)
+        return compare_groups(state, spread, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -165,21 +166,21 @@ class ItemDeviation(TotalMetric):
         context = {"item groups"} if self.unassigned == "skip" else {"item groups", "catalogue"}
         return super().needs() | Needs(context=frozenset(context))
 
-    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         """`[V]` float64 each: the sum of what is averaged over the appearances of each item, and how many there are."""
         raise NotImplementedError(f"{type(self).__name__} must define appearances(blocks)")
 
     def update(self, blocks: Blocks) -> Tally:
-        # Columns that lie in one piece each, for `compute` takes them apart again.
-        sums = np.stack(self.appearances(blocks)).T
+        sums = torch.stack(self.appearances(blocks), dim=1)
         if self.unassigned == "group":
-            sums = np.where(blocks.lookup.in_catalogue[:-1, None].cpu().numpy(), sums, 0)
+            sums = sums.masked_fill(~blocks.lookup.in_catalogue[:-1, None], 0)
         facts = {"groups": blocks.context.items["groups"]}
-        return Tally(Sums({"users": population(blocks, self)}), ItemSums(blocks.batch.slates.items, sums), facts)
+        items = ItemSums(blocks.batch.slates.items, sums.cpu().numpy())
+        return Tally(Sums({"users": population(blocks, self)}), items, facts)
 
     def compute(self, state: Any) -> Result:
         if state.items.ids is None:
-            return compared(state, mean_gap, self.undefined, self.unassigned)
+            return compare_groups(state, mean_gap, self.undefined, self.unassigned)
         table, (total, count) = state.facts["groups"], state.items.values.T
         means = total / np.maximum(count, 1)
         groups, size = table.aligned(state.items.ids), len(table.labels) + 1
@@ -189,7 +190,7 @@ class ItemDeviation(TotalMetric):
             "there": np.bincount(groups, weights=count > 0, minlength=size),
         }
         by_group = Tally(Sums(sums), facts={"labels": table.labels})
-        return compared(by_group, mean_gap, self.undefined, self.unassigned)
+        return compare_groups(by_group, mean_gap, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -214,9 +215,10 @@ class ItemMADRanking(ItemDeviation):
     gain: Gain = field(default="exponential", kw_only=True)
     discount: Literal["log2", "none"] = field(default="log2", kw_only=True)
 
-    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
-        gains = blocks[GainSums(self.gain, self.discount, self.ranking, self.relevance, who(blocks, self))]
-        return gains.up_to(self.k)[:-1], cell_counts(blocks, self)
+    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        gains = blocks[ItemGains(self.gain, self.discount, self.ranking, self.relevance, self.population)]
+        counts = blocks[ItemCounts(self.ranking, self.population)]
+        return gains.up_to(self.k)[:-1], counts.up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -241,10 +243,12 @@ class ItemMADRating(ItemDeviation):
     def needs(self) -> Needs:
         return super().needs() | Needs(pairs=frozenset({"score"}))
 
-    def appearances(self, blocks: Blocks) -> tuple[Floats, Floats]:
+    def appearances(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         if self.count == "shown":
-            return blocks[CellScores(self.ranking, who(blocks, self))].up_to(self.k), cell_counts(blocks, self)
-        scores, counts = blocks[HitScores(self.ranking, self.relevance, who(blocks, self))]
+            scores = blocks[ItemScores(self.ranking, self.population)]
+            counts = blocks[ItemCounts(self.ranking, self.population)]
+            return scores.up_to(self.k), counts.up_to(self.k)
+        scores, counts = blocks[HitScores(self.ranking, self.relevance, self.population)]
         return scores.up_to(self.k)[:-1], counts.up_to(self.k)[:-1]
 
 
@@ -266,31 +270,19 @@ class UserDeviation(TotalMetric):
         """`[B]` float64, NaN where undefined."""
         raise NotImplementedError(f"{type(self).__name__} must define user_values(blocks)")
 
-    def totals(self, blocks: Blocks) -> Floats:
-        """`[G + 1]`: the values of all users, added up by group."""
-        return sums_by_code(blocks[UserGroups()], user_group_count(blocks), self.user_values(blocks))
-
     def update(self, blocks: Blocks) -> Tally:
-        groups, size = blocks[UserGroups()], user_group_count(blocks)
-        users, total, count = len(blocks), self.totals(blocks), blocks[UserGroupSizes()]
-        if np.isnan(total).any() or not bool(self.counted(blocks).all()):
-            values = self.user_values(blocks)
-            has_value = self.counted(blocks) & ~values.isnan()
-            values, groups = values[has_value], groups[has_value]
-            users, total, count = len(values), sums_by_code(groups, size, values), sums_by_code(groups, size)
-        facts = {"labels": blocks.context.users["groups"].labels}
-        return Tally(Sums({"users": users, "found": total, "there": count}), facts=facts)
+        values = self.user_values(blocks)
+        has_value = self.counted(blocks) & ~values.isnan()
+        values, groups, size = values[has_value], blocks[UserGroups()][has_value], user_group_count(blocks)
+        sums = {
+            "users": len(values),
+            "found": sum_by_code(groups, size, values).cpu().numpy(),
+            "there": sum_by_code(groups, size).cpu().numpy(),
+        }
+        return Tally(Sums(sums), facts={"labels": blocks.context.users["groups"].labels})
 
     def compute(self, state: Any) -> Result:
-        return compared(state, mean_gap, self.undefined, self.unassigned)
-
-
-@dataclass(frozen=True)
-class UserGroupSizes(Block[Floats]):
-    """How many users of the batch are in each group, those without one first: `[G + 1]` float64."""
-
-    def make(self, blocks: Blocks) -> Floats:
-        return sums_by_code(blocks[UserGroups()], user_group_count(blocks))
+        return compare_groups(state, mean_gap, self.undefined, self.unassigned)
 
 
 @dataclass(frozen=True)
@@ -325,7 +317,7 @@ class UserMADRanking(UserDeviation):
     def user_values(self, blocks: Blocks) -> Tensor:
         return blocks[PartValues(self._metric)]
 
-    @cached_property
+    @property
     def _metric(self) -> UserMetric:
         return self.metric or nDCG(self.k, gain=self.gain, **self.policies)
 
@@ -349,12 +341,19 @@ class UserMADRating(UserDeviation):
 
     def user_values(self, blocks: Blocks) -> Tensor:
         total = blocks[ScoreSums(self.ranking)].up_to(self.k)
-        return total / blocks[ShownWithin(self.k, self.ranking)]
+        return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
 
-    def totals(self, blocks: Blocks) -> Floats:
-        if int(blocks[ShownCount(self.ranking)].min()) < self.k:
-            return super().totals(blocks)
-        return np.add.reduce(blocks[GroupScores(self.ranking)][:, : self.k], axis=1) / self.k
+
+@dataclass(frozen=True)
+class ScoreSums(Block[Cumulative]):
+    """The scores of the first k places of each list, added up: `[B]` float64."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        no_item = blocks[ListedItems(self.ranking)] == blocks.batch.shown.pad
+        scores = blocks[ListedScores(self.ranking)].masked_fill(no_item, 0)
+        return Cumulative.of_places(blocks.cutoffs, lambda places: scores[places].sum(0))
 
 
 PAIRS = Needs(context=frozenset({"item groups", "catalogue", "user groups"}))
@@ -372,8 +371,8 @@ def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) ->
     if not facts:
         return Result(None, users=users)
     totals = counts.sum(1, keepdims=True)
-    preference = ratio(counts, np.maximum(totals, 1) if undefined == "zero" else totals)
-    bias = ratio(preference, facts["sizes"] / facts["sizes"].sum())
+    preference = divide(counts, np.maximum(totals, 1) if undefined == "zero" else totals)
+    bias = divide(preference, facts["sizes"] / facts["sizes"].sum())
     parts = {
         f"{user}, {item}": float(bias[row, column])
         for row, user in enumerate(facts["user labels"], start=1)
@@ -382,11 +381,11 @@ def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) ->
     return Result(None, parts, users=users)
 
 
-def _tally(blocks: Blocks, metric: RankingMetric, counts: Floats) -> Tally:
+def _tally(blocks: Blocks, metric: RankingMetric, counts: Tensor) -> Tally:
     """The state of counts by user group and item group."""
     users, items = blocks.context.users["groups"].labels, item_labels(blocks)
     facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
-    return Tally(Sums({"users": population(blocks, metric), "counts": counts}), facts=facts)
+    return Tally(Sums({"users": population(blocks, metric), "counts": counts.cpu().numpy()}), facts=facts)
 
 
 @dataclass(frozen=True)
@@ -417,7 +416,8 @@ class BiasDisparityBR(TotalMetric):
         return super().needs() | PAIRS
 
     def update(self, blocks: Blocks) -> Tally:
-        return _tally(blocks, self, shown_pairs(blocks, self, ItemGroups()))
+        counts = blocks[ShownPairs(ItemGroups(), self.ranking, self.population)]
+        return _tally(blocks, self, counts.up_to(self.k))
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
@@ -459,12 +459,12 @@ class BiasDisparityBS(RankingMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         if self.source == "history":
-            return _tally(blocks, self, blocks[HistoryPairs(ItemGroups(known=True), who(blocks, self))])
-        truth = blocks[Relevant(Relevance(None, self.relevance.duplicates))]
-        items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
-        items = counted_items(blocks, who(blocks, self), items)
-        cells = grouped(blocks, blocks[ItemGroups()], items, blocks[UserGroups()][:, None])
-        return _tally(blocks, self, cells.counts())
+            groups, items = ItemGroups(known=True), blocks[HistoryCells(self.population)]
+        else:
+            truth = blocks[Relevant(Relevance(None, self.relevance.duplicates))]
+            items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
+            groups, items = ItemGroups(), counted_items(blocks, self.population, items)
+        return _tally(blocks, self, count_pairs(blocks, blocks[groups], items, blocks[UserGroups()][:, None]))
 
     def compute(self, state: Any) -> Result:
         return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
@@ -509,7 +509,7 @@ class BiasDisparityBD(TotalMetric):
         parts = {name: self._disparity(value, had.parts[name]) for name, value in shown.parts.items()}
         return Result(None, parts, users=shown.users)
 
-    @cached_property
+    @property
     def _parts(self) -> tuple[BiasDisparityBR, BiasDisparityBS]:
         policies = {**self.policies, "users": self.source}
         return (

@@ -14,24 +14,14 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import find_repeats
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    Ranked,
-    ShownColumn,
-    ShownCount,
-    ShownWithin,
-    Users,
-    by_item,
-)
-from bridgeval.engine.cumulative import Running
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount, Users, by_item
+from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.needs import Needs, baseline_column
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, GradedHits, discounts
-from bridgeval.metrics.blocks.hits import PlaceList, Repeated
-from bridgeval.metrics.blocks.listed_items import HitItems, ListedItems, places_counted
-from bridgeval.metrics.blocks.place_sums import place_sums, sums_needed
+from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, discounts
+from bridgeval.metrics.blocks.hits import Repeated
+from bridgeval.metrics.blocks.listed_items import ListedItems, ListSums, list_length
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
 
@@ -70,7 +60,7 @@ class ItemNovelty(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class HitNovelty(Block[Running[Tensor]]):
+class HitNovelty(Block[Cumulative]):
     """Weighted, discounted novelty of the hits in the first k places: `[B]` float64."""
 
     novelty: ItemNovelty
@@ -78,24 +68,22 @@ class HitNovelty(Block[Running[Tensor]]):
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        graded = blocks[GradedHits(self.gain, self.ranking, self.relevance)]
-        gains = blocks[DiscountedGains(self.gain, "log2", self.ranking, self.relevance)]
-        items = blocks[HitItems(self.ranking, graded.relevance)]
-        return graded.hits.running(gains * by_item(blocks[self.novelty], items))
+    def make(self, blocks: Blocks) -> Cumulative:
+        hits, gains = blocks[DiscountedGains(self.gain, "log2", self.ranking, self.relevance)]
+        return hits.sum(gains * by_item(blocks[self.novelty], hits.items))
 
 
 @dataclass(frozen=True)
-class ListNovelty(Block[Running[Tensor]]):
+class ListNovelty(Block[Cumulative]):
     """Discounted novelty of all that is shown in the first k places: `[B]` float64."""
 
     novelty: ItemNovelty
     ranking: Ranking
 
-    def make(self, blocks: Blocks) -> Running[Tensor]:
-        weights = discounts("log2", blocks.batch.shown.width, blocks.device)[:, None]
-        novelty, items = blocks[self.novelty], blocks[ListedItems(self.ranking)]
-        return Running(lambda start, stop: (by_item(novelty, items[start:stop]) * weights[start:stop]).sum(0))
+    def make(self, blocks: Blocks) -> Cumulative:
+        items = blocks[ListedItems(self.ranking)]
+        cells = by_item(blocks[self.novelty], items) * discounts("log2", len(items), blocks.device)[:, None]
+        return Cumulative.of_places(blocks.cutoffs, lambda places: cells[places].sum(0))
 
 
 def novelty_of(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) -> Tensor:
@@ -213,12 +201,11 @@ class Surprisal(TopKMetric):
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
 
     def needs(self) -> Needs:
-        popularity = Needs(context=frozenset({"item popularity"}))
-        return super().needs() | popularity | sums_needed(self.ranking, ItemSurprisal())
+        return super().needs() | Needs(context=frozenset({"item popularity"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = place_sums(blocks, self.ranking, ItemSurprisal(), self.k)
-        return total / places_counted(blocks, self.ranking, self.k, self.divide_by)
+        total = blocks[ListSums(ItemSurprisal(), self.ranking)].up_to(self.k)
+        return total / list_length(blocks, self, self.divide_by)
 
 
 @dataclass(frozen=True)
@@ -249,9 +236,9 @@ class Novelty(TopKMetric):
         return super().needs() | Needs(pairs=frozenset({"seen"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        old = blocks[SeenPlaces(self.ranking, self.repeated)].count(self.k)
-        shown = blocks[ShownWithin(self.k, self.ranking)]
-        value = (shown - old) / places_counted(blocks, self.ranking, self.k, self.divide_by)
+        old = blocks[SeenCounts(self.ranking, self.repeated)].up_to(self.k)
+        shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
+        value = (shown - old) / list_length(blocks, self, self.divide_by)
         return torch.where(shown == 0, 1.0, value) if self.empty == "one" else value
 
 
@@ -293,7 +280,7 @@ class Unexpectedness(TopKMetric):
         column = baseline_column(self.baseline, self._baseline_ranking)
         place = blocks[ShownColumn(column, self.ranking)][:, : self.k]
         expected = ((place <= self.k) & blocks[FirstShown(self.ranking)][:, : self.k]).sum(1).double()
-        value = 1 - expected / places_counted(blocks, self.ranking, self.k, self.divide_by)
+        value = 1 - expected / list_length(blocks, self, self.divide_by)
         has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
         both = has_baseline & (blocks[ShownCount(self.ranking)] > 0)
         return torch.where(both, value, 0.0 if self.empty == "zero" else torch.nan)
@@ -318,19 +305,23 @@ class FirstShown(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class SeenPlaces(Block[PlaceList]):
-    """Where items of the history are shown; a repeated one "once" or "each" time."""
+class SeenCounts(Block[Cumulative]):
+    """How many of the first k places show an item of the history: `[B]` float64.
+
+    Attributes:
+        repeated: an item that a list shows several times counts "once", or "each" time.
+    """
 
     ranking: Ranking = Ranking()
     repeated: Repeated = "once"
 
-    def make(self, blocks: Blocks) -> PlaceList:
+    def make(self, blocks: Blocks) -> Cumulative:
         ranked = blocks[Ranked(self.ranking)]
         rows, places = torch.nonzero(blocks[ShownColumn("seen", self.ranking)] & ranked.valid, as_tuple=True)
         if self.repeated == "once" and ranked.repeated:
             first = blocks[FirstShown(self.ranking)][rows, places]
             rows, places = rows[first], places[first]
-        return PlaceList(rows, places + 1, len(blocks), ranked.items.shape[1], blocks.cutoffs)
+        return Cumulative.of_entries(blocks.cutoffs, rows, places, len(blocks))
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,8 @@ class Dealt(Metric):
 
     def _of(self, slates: Slates, blocks: Blocks) -> States:
         lookup = Lookup(blocks.context, slates, blocks.device)
-        parts = [self.plan.update(Blocks(part, lookup, blocks.depth)) for part in batches(slates, blocks.device)]
+        cut = batches(slates, blocks.device)
+        parts = [self.plan.update(Blocks(part, lookup, blocks.depth, blocks.needs)) for part in cut]
         return merge_all(self.plan, parts)
 
 

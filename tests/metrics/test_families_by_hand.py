@@ -19,8 +19,6 @@ from math import isnan, log, log2, nan, sqrt
 import pytest
 
 import bridgeval
-from bridgeval.engine import plan
-from bridgeval.engine.blocks import Blocks
 from bridgeval.errors import BadParameterError, NeedError
 
 SHOWN = {
@@ -138,12 +136,6 @@ def report():
 @pytest.mark.parametrize("name", WORKED)
 def test_value_is_what_paper_and_pencil_give(report, name):
     assert report[name] == pytest.approx(WORKED[name], abs=1e-12, nan_ok=True)
-
-
-def test_values_are_the_same_where_blocks_are_not_told_the_cutoffs(report, monkeypatch):
-    monkeypatch.setattr(plan, "Blocks", lambda batch, lookup, depth, _: Blocks(batch, lookup, depth))
-    untold = bridgeval.evaluate(SHOWN, RELEVANT, [str(metric) for metric in report.metrics.values()], **WORLD)
-    assert dict(untold) == pytest.approx(dict(report), abs=1e-12, nan_ok=True)
 
 
 def value(name, shown=SHOWN, relevant=RELEVANT, **world):

@@ -9,7 +9,7 @@ import pytest
 import bridgeval
 from bridgeval import parallel as threads
 from bridgeval.errors import BadValueError, MisalignedError
-from bridgeval.metrics.blocks.popularity import head_of
+from bridgeval.metrics.blocks.popularity import find_head
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
 
@@ -73,5 +73,5 @@ def test_the_head_is_the_shortest_prefix_by_popularity_then_by_id(unit):
         size = 1
         while size < len(order) and counts[order[:size]].sum() <= share * counts.sum():
             size += 1
-        head = head_of(Context(items={"popularity": Table(ids, counts)}), share).values
+        head = find_head(Context(items={"popularity": Table(ids, counts)}), share).values
         assert np.flatnonzero(head).tolist() == sorted(order[:size])

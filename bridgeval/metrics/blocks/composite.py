@@ -1,4 +1,4 @@
-"""What metrics made of other metrics share."""
+"""What metrics that are made of other metrics share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from torch import Tensor
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.metric import Metric, UserMetric, UserValues
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.listed_items import who
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,7 @@ class PartValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        values, counted = blocks[UserValues(self.metric)], who(blocks, self.metric)
-        return values if counted is None else values.masked_fill(~blocks[counted], torch.nan)
+        return blocks[UserValues(self.metric)].masked_fill(~self.metric.counted(blocks), torch.nan)
 
 
 def check_parts(name: str, metrics: Sequence[Metric]) -> None:

@@ -1,63 +1,80 @@
-"""Labels: the features of items as bits, so that a few operations tell how many different ones a list has."""
+"""Features of items as bits, so that a few operations count the different ones of a list."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Block, Blocks
+from bridgeval.engine.blocks import Block, Blocks, by_item
+from bridgeval.engine.cumulative import Cumulative
 from bridgeval.tables.context import Table
 
-LABELS_IN_A_WORD = 31
-"""The sign is left alone."""
+# Bits of an int32 that are used: the sign is left alone.
+FEATURES_PER_WORD = 31
 
 
 @dataclass(frozen=True)
-class LabelBits(Block[Tensor]):
+class FeatureBits(Block[Tensor]):
     """The features of each item of the vocabulary: `[W, V + 1]` int32, a word for every 31 features.
 
     Attributes:
-        positive: only features with a value above 0, not all that are not 0.
+        positive: only features with a value above 0; otherwise all that are not 0.
     """
 
     positive: bool = False
 
     def make(self, blocks: Blocks) -> Tensor:
         features = blocks.context.items["features"]
-        if self.positive and blocks.lookup.once("no feature below 0", lambda: bool((features.values >= 0).all())):
-            return blocks[LabelBits()]
-        return blocks.lookup.once(self, lambda: blocks.lookup.aligned(self._of(features)).t().contiguous())
+        return blocks.lookup.once(self, lambda: blocks.lookup.aligned(self._words(features)).t().contiguous())
 
-    def _of(self, features: Table) -> Table:
+    def _words(self, features: Table) -> Table:
         """The words of each item that has features."""
         has = features.values > 0 if self.positive else features.values != 0
-        labels = np.arange(has.shape[1])
-        # Sums of different powers of two are exact, and the bits of a word.
-        powers = np.zeros((len(labels), max(math.ceil(len(labels) / LABELS_IN_A_WORD), 1)))
-        powers[labels, labels // LABELS_IN_A_WORD] = 2.0 ** (labels % LABELS_IN_A_WORD)
+        number = np.arange(has.shape[1])
+        # Sums of different powers of two are exact, and are the bits of a word.
+        powers = np.zeros((len(number), max(math.ceil(len(number) / FEATURES_PER_WORD), 1)))
+        powers[number, number // FEATURES_PER_WORD] = 2.0 ** (number % FEATURES_PER_WORD)
         return Table(features.ids, (has @ powers).astype(np.int32))
 
 
-def label_count(words: Iterable[Tensor]) -> Tensor:
-    """How many bits of each number are set, added up over words of one shape.
+def count_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Cumulative:
+    """`[B]` float64: how many different features the items in the first k places have.
 
-    >>> label_count([torch.tensor([0b101, 0], dtype=torch.int32), torch.tensor([(1 << 31) - 1, 1], dtype=torch.int32)])
-    tensor([33,  1], dtype=torch.int32)
+    Args:
+        words: `[W, V + 1]`, see `FeatureBits`.
+        items: `[N, B]` codes, place by place.
+
+    >>> bits = torch.tensor([[0b01, 0b11, 0]], dtype=torch.int32)
+    >>> count_features(bits, torch.tensor([[0, 2], [1, 0]]), (1, 2)).sums
+    tensor([[1., 0.],
+            [2., 1.]], dtype=torch.float64)
     """
-    return reduce(torch.add, map(_bit_count, words))
+    users = items.shape[1]
+    counts = torch.zeros((len(cutoffs), users), dtype=torch.float64, device=items.device)
+    for word in words:
+        joined = torch.zeros(users, dtype=torch.int32, device=items.device)
+        for step, (start, stop) in enumerate(pairwise([0, *cutoffs])):
+            # Torch cannot reduce a dimension by "or".
+            for of_place in items[start:stop]:
+                joined |= by_item(word, of_place)
+            counts[step] += count_bits(joined)
+    return Cumulative(cutoffs, counts)
 
 
-def _bit_count(bits: Tensor) -> Tensor:
-    """By numpy; elsewhere than on the CPU within pairs of bits, fours and bytes, which the product adds up."""
-    if bits.is_cpu:
-        return torch.from_numpy(np.bitwise_count(bits.numpy()).astype(np.int32))
-    bits = bits - (bits >> 1 & 0x55555555)
-    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333)
-    bits = bits + (bits >> 4) & 0x0F0F0F0F
-    return bits * 0x01010101 >> 24
+def count_bits(words: Tensor) -> Tensor:
+    """How many bits of each int32 from 0 up are set.
+
+    Counts within pairs of bits, then fours, then bytes; the product adds up the bytes (Warren, Hacker's Delight, 5-1).
+
+    >>> count_bits(torch.tensor([0b101, 0, (1 << 31) - 1], dtype=torch.int32))
+    tensor([ 2,  0, 31], dtype=torch.int32)
+    """
+    words = words - (words >> 1 & 0x55555555)
+    words = (words & 0x33333333) + (words >> 2 & 0x33333333)
+    words = words + (words >> 4) & 0x0F0F0F0F
+    return words * 0x01010101 >> 24

@@ -1,28 +1,41 @@
-"""Groups of items, as fairness metrics count them: code 0 for items without a label, then 1, 2, ... by label."""
+"""Groups of items, and how often each is shown, found, relevant or in the history; also by groups of users."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from torch import Tensor
 
-from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.engine.state import Floats, Tally
-from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.group_counts import GroupCodes
-from bridgeval.metrics.blocks.listed_items import ratio
+from bridgeval.batch.kernels import sum_by_code
+from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, Counted, UserGroups, by_item
+from bridgeval.engine.cumulative import Cumulative
+from bridgeval.engine.metric import TotalMetric
+from bridgeval.engine.state import Floats
+from bridgeval.metrics.blocks.hits import HitPlaces
+from bridgeval.metrics.blocks.listed_items import HistoryCells, ItemCounts, ListedItems, RelevantCells, counted_items
 from bridgeval.tables.context import Context
 from bridgeval.tables.ids import Ids
 
-Unassigned = Literal["skip", "group"]
-Undefined = Literal["nan", "zero"]
+
+@dataclass(frozen=True)
+class GroupCodes:
+    """A grouping of items.
+
+    Attributes:
+        codes: `[V + 1]` int64: the group of each item, from 0; `count` for items that are not counted, as V is not.
+        count: how many groups there are.
+    """
+
+    codes: Tensor
+    count: int
 
 
 @dataclass(frozen=True)
 class ItemGroups(Block[GroupCodes]):
-    """The groups given as item_groups=: code 0 for items without a label.
+    """The groups given as item_groups=: code 0 for items without a label, then 1, 2, ... by label.
 
     Attributes:
         known: whether only items of the catalogue are counted.
@@ -46,6 +59,11 @@ def item_labels(blocks: Blocks) -> tuple[Any, ...]:
     return blocks.context.items["groups"].labels
 
 
+def user_group_count(blocks: Blocks) -> int:
+    """Groups of users, and one for users without a group."""
+    return len(blocks.context.users["groups"].labels) + 1
+
+
 def group_sizes(blocks: Blocks, of: Literal["items", "interactions"] = "items") -> Floats:
     """`[G + 1]`: how many items of the catalogue, or pairs of the history with them, each group has."""
     return blocks.lookup.once(("group sizes", of), lambda: _sizes(blocks.context, blocks.lookup.catalogue, of))
@@ -58,21 +76,80 @@ def _sizes(context: Context, catalogue: Ids, of: Literal["items", "interactions"
     return sizes.astype(np.float64)
 
 
-def compared(
-    state: Tally, measure: Callable[[Floats], float | None], undefined: Undefined, unassigned: Unassigned = "skip"
-) -> Result:
-    """What sets groups apart, with the share of each labelled group as a part.
+def count_pairs(blocks: Blocks, groups: GroupCodes, items: Tensor, users: Tensor) -> Tensor:
+    """`[user groups, item groups]` float64: how many of the items are of each group.
 
     Args:
-        state: sums `found` and `there` `[G + 1]`, the unassigned first; fact `labels` `[G]`.
-        measure: of the shares found / there; None where there is nothing to compare.
-        undefined: what the value then is.
-        unassigned: whether those without a label are compared as a group.
+        users: the group of each item's user, of a shape that broadcasts to that of the items.
     """
-    labels = state.facts.get("labels", ())
-    shares = ratio(state.sums["found"], np.broadcast_to(state.sums["there"], len(labels) + 1))
-    value = measure(shares if unassigned == "group" else shares[1:])
-    if value is None:
-        value = 0.0 if undefined == "zero" else float("nan")
-    parts = {str(label): float(share) for label, share in zip(labels, shares[1:], strict=True)}
-    return Result(value, parts, users=state.sums["users"])
+    size = groups.count + 1
+    codes, pairs = by_item(groups.codes, items) + users * size, user_group_count(blocks) * size
+    return sum_by_code(codes, pairs).view(-1, size)[:, :-1]
+
+
+@dataclass(frozen=True)
+class ShownPairs(Block[Cumulative]):
+    """How many of the first k places hold an item of each group: `[user groups, item groups]` float64."""
+
+    groups: Block[GroupCodes]
+    ranking: Ranking
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        groups, items = blocks[self.groups], blocks[ListedItems(self.ranking, self.counted)]
+        users = blocks[UserGroups()]
+        return Cumulative.of_places(blocks.cutoffs, lambda places: count_pairs(blocks, groups, items[places], users))
+
+
+@dataclass(frozen=True)
+class HitGroups(Block[Cumulative]):
+    """How many hits in the first k places are of each group, and of none: `[item groups + 1]` float64."""
+
+    groups: Block[GroupCodes]
+    ranking: Ranking
+    relevance: Relevance
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        hits, groups = blocks[HitPlaces(self.ranking, self.relevance)], blocks[self.groups]
+        items = counted_items(blocks, self.counted, hits.items, hits.rows)
+        return hits.sum_by_code(by_item(groups.codes, items), groups.count + 1)
+
+
+@dataclass(frozen=True)
+class GroupCounts(Block[Tensor]):
+    """How many cells hold an item of each group: `[item groups]` float64."""
+
+    groups: Block[GroupCodes]
+    cells: RelevantCells | HistoryCells
+
+    def make(self, blocks: Blocks) -> Tensor:
+        groups = blocks[self.groups]
+        return sum_by_code(by_item(groups.codes, blocks[self.cells]), groups.count)
+
+
+def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
+    """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
+    shown, of = blocks[ItemCounts(metric.ranking, metric.population)].up_to(metric.k), blocks[groups]
+    return _array(sum_by_code(of.codes[:-1], of.count, shown))
+
+
+def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
+    """`[item groups]`: how many hits in the first k places are of each group."""
+    counts = blocks[HitGroups(groups, metric.ranking, metric.relevance, metric.population)]
+    return _array(counts.up_to(metric.k)[:-1])
+
+
+def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
+    """`[item groups]`: how many relevant rows are of each group."""
+    return _array(blocks[GroupCounts(groups, RelevantCells(metric.relevance, metric.population))])
+
+
+def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
+    """`[item groups]`: how many items of each group are in the users' history."""
+    return _array(blocks[GroupCounts(groups, HistoryCells(metric.population))])
+
+
+def _array(counts: Tensor) -> Floats:
+    array: Floats = counts.cpu().numpy()
+    return array

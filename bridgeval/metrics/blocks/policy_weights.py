@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from bridgeval.batch.ranking import Ranking
-from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownWithin
+from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
@@ -213,7 +213,7 @@ class WeightedMetric(TopKMetric):
 
     def places(self, blocks: Blocks) -> Tensor:
         """`[B]` float64: n, the places within k that hold an item."""
-        return blocks[ShownWithin(self.k, self.ranking)]
+        return blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
 
     def start(self) -> State:
         return WeightedState(super().start())

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.sorting import order_of_small
 from bridgeval.engine.blocks import Block, Blocks
-from bridgeval.engine.state import Floats
-from bridgeval.metrics.blocks.group_counts import GroupCodes
+from bridgeval.metrics.blocks.item_groups import GroupCodes
 from bridgeval.tables.context import Context, Table
 
 HEAD, TAIL = 1, 2
@@ -48,16 +45,16 @@ class PopularityGroups(Block[GroupCodes]):
         return codes
 
 
-def head_of(context: Context, pop_ratio: float) -> Table:
+def find_head(context: Context, pop_ratio: float) -> Table:
     """Whether each item of the history is in the head.
 
     >>> from bridgeval.tables.ids import Ids
     >>> popularity = Table(Ids.of(["a", "b", "c"]), np.array([2.0, 5.0, 2.0]))
-    >>> head_of(Context(items={"popularity": popularity}), 0.7).values  # b has 5 of 9, a and b have 7
+    >>> find_head(Context(items={"popularity": popularity}), 0.7).values  # b has 5 of 9, a and b have 7
     array([ True,  True, False])
     """
     popularity = context.items["popularity"]
-    order = _falling(popularity.values)
+    order = np.argsort(-popularity.values, kind="stable")
     so_far = np.cumsum(popularity.values[order])
     # 0.57 * 100 is 56.99999999999999: rounding keeps a whole share whole.
     limit = round(pop_ratio * float(popularity.values.sum()), 9)
@@ -66,21 +63,9 @@ def head_of(context: Context, pop_ratio: float) -> Table:
     return Table(popularity.ids, head)
 
 
-def _falling(numbers: Floats) -> npt.NDArray[np.int64]:
-    """The index that sorts numbers from 0 up, the highest first; equal ones keep their order.
-
-    >>> _falling(np.array([2.0, 5.0, 2.0])), _falling(np.array([5.0, 1e-20, 2e-20]))
-    (array([1, 0, 2]), array([0, 2, 1]))
-    """
-    if (numbers == np.floor(numbers)).all():
-        highest = numbers.max(initial=0)
-        return order_of_small(torch.from_numpy(highest - numbers), int(highest)).numpy()
-    return np.argsort(-numbers, kind="stable")
-
-
 def head_in(blocks: Blocks, pop_ratio: float) -> Table:
-    """`head_of` the context, made once."""
-    return blocks.lookup.once(("head", pop_ratio), lambda: head_of(blocks.context, pop_ratio))
+    """`find_head` the context, made once."""
+    return blocks.lookup.once(("head", pop_ratio), lambda: find_head(blocks.context, pop_ratio))
 
 
 @dataclass(frozen=True)

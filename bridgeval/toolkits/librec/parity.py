@@ -17,7 +17,7 @@ from bridgeval.errors import BadParameterError
 from bridgeval.plugin import (
     Block,
     Blocks,
-    HitCount,
+    HitCounts,
     Hits,
     Needs,
     Ranked,
@@ -263,7 +263,7 @@ class PrecisionParity(TotalMetric):
         return super().needs() | USER_FEATURES
 
     def update(self, blocks: Blocks) -> Tally:
-        precision = blocks[HitCount(self.k, self.ranking, self.relevance)] / self.k
+        precision = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k) / self.k
         flags, counted = has_feature(blocks, self.protected), self.counted(blocks)
         sums = {}
         for name, group in (("protected", flags & counted), ("other", ~flags & counted)):

@@ -1,0 +1,41 @@
+"""Blocks that families share, beside loops."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from bridgeval.metrics.blocks.feature_bits import count_bits, count_features
+from bridgeval.metrics.blocks.hits import HitList
+
+PLACES, USERS = 40, 30
+
+
+@pytest.mark.parametrize("cutoffs", [(PLACES,), (1, 2, 3), (4, 17, 90)])
+def test_features_of_the_first_k_places_are_those_of_a_loop_though_they_take_several_words(cutoffs):
+    random = torch.Generator().manual_seed(6)
+    items = torch.randint(0, 5, (PLACES, USERS), generator=random, dtype=torch.int32)
+    words = torch.randint(0, 1 << 31, (2, 5), generator=random, dtype=torch.int64).to(torch.int32)
+    words[:, 4] = 0
+    found = count_features(words, items, cutoffs)
+    for k in cutoffs:
+        for user, shown in enumerate(items[:k].t().tolist()):
+            joined = [0, 0]
+            for item in shown:
+                joined = [one | int(word) for one, word in zip(joined, words[:, item], strict=True)]
+            assert found.up_to(k)[user] == sum(bin(one).count("1") for one in joined)
+
+
+def test_bits_are_counted_in_every_place_of_a_word():
+    words = [1 << bit for bit in range(31)] + [(1 << bit) - 1 for bit in range(32)]
+    assert count_bits(torch.tensor(words, dtype=torch.int32)).tolist() == [bin(word).count("1") for word in words]
+
+
+def test_hits_are_numbered_within_their_user():
+    rows, places = torch.tensor([0, 0, 2, 2, 2]), torch.tensor([1, 4, 0, 1, 7])
+    items, grades = torch.tensor([5, 6, 5, 7, 8]), torch.ones(5)
+    hits = HitList(rows, places, items, grades, users=4, cutoffs=(2, 8))
+    assert hits.ordinals.tolist() == [1, 2, 1, 2, 3]
+    assert hits.ranks.tolist() == [2, 5, 1, 2, 8]
+    assert hits.sum().up_to(2).tolist() == [1, 0, 2, 0]
+    assert hits.sum_by_code(items, 9).up_to(8).tolist() == [0, 0, 0, 0, 0, 2, 1, 1, 1]
