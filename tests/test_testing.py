@@ -13,7 +13,6 @@ from bridgeval.engine.metric import Metric, TopKMetric
 from bridgeval.engine.source import source_of
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
-from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.testing import check_loader, check_metric, world
 from bridgeval.toolkits.mapping import MappingLoader
 

@@ -9,15 +9,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import (
-    Block,
-    Blocks,
-    Counted,
-    RankCounts,
-    Relevant,
-    RelevantCount,
-    by_item,
-)
+from bridgeval.engine.blocks import Block, Blocks, Counted, RankCounts, Relevant, RelevantCount, by_item
 from bridgeval.errors import NeedError
 
 Tied = Literal["half", "order"]
