@@ -122,6 +122,8 @@ class ListBatch:
 
     @cached_property
     def valid(self) -> Tensor:
+        if self.uniform:
+            return torch.ones((len(self.lengths), self.width), dtype=torch.bool, device=self.device)
         return torch.arange(self.width, device=self.device) < self.lengths[:, None]
 
     @cached_property
