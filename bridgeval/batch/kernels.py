@@ -220,6 +220,27 @@ def _pack(lists: Sequence[Tensor], bits: int, largest: int) -> npt.NDArray[Any]:
     return packed
 
 
+@Kernel
+def count_above(cells: Tensor, bar: Tensor) -> tuple[Tensor, Tensor]:
+    """`[B]` int64 each: how many cells of each row of `[B, N]` are above, and how many equal to, its bar, `[B, 1]`.
+
+    >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]))
+    (tensor([1]), tensor([2]))
+    """
+    return count_true(cells > bar), count_true(cells == bar)
+
+
+@count_above.on_cpu
+def _(cells: Tensor, bar: Tensor) -> tuple[Tensor, Tensor]:
+    # numpy compares, and adds up flags as bytes, in half of torch's time; AUC does nothing else.
+    scores, limit = cells.numpy(), bar.numpy()
+    above, at_least = (
+        np.add.reduce(flags.view(np.uint8), axis=1, dtype=np.uint32).astype(np.int64)
+        for flags in (scores > limit, scores >= limit)
+    )
+    return torch.from_numpy(above), torch.from_numpy(at_least - above)
+
+
 def count_true(flags: Tensor) -> Tensor:
     """`[B]` int64: how many cells of each row are true.
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.batch import MASKED
-from bridgeval.batch.kernels import count_true
+from bridgeval.batch.kernels import count_above, count_true
 from bridgeval.batch.ranking import TIES, RankedLists, Ranking, RelevantLists, match
 from bridgeval.batch.score_batch import ScoreBatch
 
@@ -82,8 +82,8 @@ def count_in_scores(
         precedence = TIES[ranking.ties](shown.columns.codes[None], shown.pad)[0]
         own = precedence[shown.columns.places[relevant.items.long()].clamp(min=0)]
         order, others = (precedence, own), (own, own)
-    above, equal = count_above(shown.scores, scores, known, order)
-    relevant_above, relevant_equal = count_above(scores.masked_fill(~known, torch.nan), scores, known, others)
+    above, equal = _count_beating(shown.scores, scores, known, order)
+    relevant_above, relevant_equal = _count_beating(scores.masked_fill(~known, torch.nan), scores, known, others)
     return CandidateCounts(known, above - relevant_above, equal - relevant_equal, count_candidates(shown, ranking))
 
 
@@ -102,7 +102,7 @@ def pick_scores(shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists) ->
     return scores, known if ranking.masked == "keep" else known & (scores != MASKED)
 
 
-def count_above(
+def _count_beating(
     scores: Tensor, wanted: Tensor, known: Tensor, precedence: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """How many scores of a row are above, and how many equal to, each wanted one.
@@ -116,7 +116,7 @@ def count_above(
     Returns:
         Two tensors `[B, R]` int64.
 
-    >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]), torch.tensor([[True]]))
+    >>> _count_beating(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]), torch.tensor([[True]]))
     (tensor([[1]]), tensor([[2]]))
     """
     above = torch.zeros(wanted.shape, dtype=torch.int64, device=scores.device)
@@ -128,12 +128,10 @@ def count_above(
             continue
         whole = len(rows) == len(scores)
         cells, bar = scores if whole else scores[rows], wanted[rows, column, None]
-        above[rows, column] = count_true(cells > bar)
-        same = cells == bar
-        if precedence is None:
-            equal[rows, column] = count_true(same)
-        else:
+        above[rows, column], equal[rows, column] = count_above(cells, bar)
+        if precedence is not None:
             first = precedence[0].expand(scores.shape)
-            same &= (first if whole else first[rows]) > precedence[1][rows, column, None]
-            above[rows, column] += count_true(same)
+            first = (first if whole else first[rows]) > precedence[1][rows, column, None]
+            above[rows, column] += count_true((cells == bar) & first)
+            equal[rows, column] = 0
     return above, equal

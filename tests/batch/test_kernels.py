@@ -138,6 +138,18 @@ def test_true_cells_are_counted(shape):
     assert kernels.count_true(flags).tolist() == [sum(row) for row in flags.tolist()]
 
 
+@pytest.mark.parametrize("shape", [(4, 3), (30, 5000), (0, 3), (3, 0)])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_cells_above_a_bar_and_equal_to_it_are_counted_and_nan_is_neither(shape, kind):
+    rng = np.random.default_rng(1)
+    cells = torch.from_numpy(rng.choice([-np.inf, 0.5, 1.0, np.nan, 2.0], shape)).to(kind)
+    bar = torch.from_numpy(rng.choice([0.5, 1.0], (shape[0], 1))).to(kind)
+    above, equal = kernels.count_above(cells, bar)
+    rows = list(zip(cells.tolist(), bar.flatten().tolist(), strict=True))
+    assert above.tolist() == [sum(cell > limit for cell in row) for row, limit in rows]
+    assert equal.tolist() == [sum(cell == limit for cell in row) for row, limit in rows]
+
+
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
 @pytest.mark.parametrize("shape", [(0,), (60,), (12, 5)])
 def test_numbers_are_added_up_by_code_and_the_last_code_is_left_out(kind, shape):

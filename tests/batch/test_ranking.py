@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import bridgeval
+from bridgeval.batch import ranking as ranking_module
 from bridgeval.batch.batch import batches
-from bridgeval.batch.ranking import Ranking, Relevance, match, rank, select_relevant
+from bridgeval.batch.ranking import Ranking, Relevance, match, rank, rank_lists, select_relevant
 from bridgeval.tables.rows import read_rows
 from bridgeval.tables.slates import build_slates
 
@@ -116,3 +117,31 @@ def test_matches_are_the_relevant_items_of_the_ranked_lists(seed, sorted_before,
             ]
             found = match(ranked, relevant)
             assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
+
+
+@pytest.mark.parametrize("order", ["score", "given", "sigmoid", "softmax"])
+@pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
+@pytest.mark.parametrize("duplicates", ["best", "all"])
+def test_a_system_shows_nothing_that_it_does_not_show_itself(order, ties, duplicates):
+    # Scores beyond 40 are equal after a sigmoid in float64, so that the ties decide.
+    random = Random(3)
+    lists = {user: [(item, random.choice([-1.0, 0.5, 50.0, 60.0, 70.0])) for item in range(8)] for user in range(20)}
+    metrics = bridgeval.parse(f"Unexpectedness(order='{order}', ties='{ties}', duplicates='{duplicates}')@1,3")
+    report = bridgeval.evaluate(lists, {0: [1]}, metrics, baseline=lists)
+    assert list(report.values()) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("ranking", [*POLICIES, Ranking(order="sigmoid"), Ranking(order="softmax", ties="given")])
+def test_lists_ranked_outside_of_a_batch_are_those_of_a_batch(ranking, monkeypatch):
+    monkeypatch.setattr(ranking_module, "CELLS_AT_ONCE", 20)
+    random = Random(1)
+    lists = {
+        user: [(random.randrange(9), random.choice([-math.inf, 1.0, 50.0])) for _ in range(user)] for user in range(9)
+    }
+    slates = build_slates(read_rows(lists, "recommendations"), read_rows({0: [1]}, "relevance"))
+    (batch,) = batches(slates, torch.device("cpu"))
+    ranked = rank(batch.shown, ranking)
+    found = rank_lists(slates.shown, ranking, len(slates.items))
+    assert found.lengths.tolist() == ranked.counts.tolist()
+    assert found.items.tolist() == ranked.items[ranked.valid].tolist()
+    assert found.columns["score"].tolist() == ranked.gather(batch.shown.column("score"))[ranked.valid].tolist()

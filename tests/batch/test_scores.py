@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from collections import defaultdict
 
 import numpy as np
@@ -303,3 +304,52 @@ def test_a_whole_ranking_can_be_read_by_a_function_of_one_user():
     values = np.array([[0.1, 0.7, 0.3], [5.0, 1.0, 5.0]])
     report = bridgeval.evaluate(Scores(values), {0: [1], 1: [1]}, Last(), history={0: [0]}, per_user=True)
     assert report.per_user("Last")["value"].tolist() == [2.0, 1.0]
+
+
+def _table(users: int, items: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(2).random((users, items)))
+
+
+USERS = 400
+TRUTH = {user: [user % 7] for user in range(USERS)}
+
+
+def test_a_model_is_asked_for_one_batch_at_a_time_in_the_thread_of_the_caller_without_gradients():
+    table, asked, busy = _table(USERS, 9), [], []
+
+    def predict(users):
+        assert not busy, "asked for a second batch before the first was answered"
+        busy.append(True)
+        asked.append((threading.get_ident(), torch.is_grad_enabled(), torch.get_num_threads(), len(users)))
+        scores = table[torch.from_numpy(users)]
+        busy.clear()
+        return scores
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        bridgeval.evaluate(bridgeval.Scores(predict, items=range(9)), TRUTH, "nDCG@5", batch_size=16)
+    finally:
+        torch.set_num_threads(before)
+    assert set(asked) == {(threading.get_ident(), False, 3, 16)}
+    assert len(asked) == USERS // 16
+
+
+@pytest.mark.parametrize("as_numpy", [True, False])
+@pytest.mark.parametrize("history", [None, {user: [(user + 3) % 9] for user in range(USERS)}])
+def test_a_model_may_write_every_batch_into_the_same_memory(as_numpy, history):
+    table = _table(USERS, 9)
+    memory = torch.empty(16, 9, dtype=table.dtype)
+
+    def predict(users):
+        memory[: len(users)] = table[torch.from_numpy(users)]
+        return memory.numpy()[: len(users)] if as_numpy else memory[: len(users)]
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        metrics, given = ["nDCG@5", "AUC"], {"history": history, "batch_size": 16}
+        found = bridgeval.evaluate(bridgeval.Scores(predict, items=range(9)), TRUTH, metrics, **given)
+    finally:
+        torch.set_num_threads(before)
+    assert dict(found) == dict(bridgeval.evaluate(bridgeval.Scores(table), TRUTH, metrics, **given))
