@@ -34,17 +34,15 @@ from bridgeval.engine.source import (
     Source,
     Sources,
     TypedLoader,
-    held,
     run_metrics,
     source_of,
 )
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
-from bridgeval.engine.streaming import StreamedSource
+from bridgeval.engine.streaming import file_source
 from bridgeval.engine.summary import Over, Result, half_width, summarize
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.io.columns import Role, find_columns
-from bridgeval.io.datasets import estimate_memory, open_dataset
-from bridgeval.io.files import find_files, is_path, open_table, read_schema
+from bridgeval.io.files import find_files, is_path, open_table
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
@@ -117,9 +115,8 @@ __all__ = [  # noqa: RUF022
     "Sources",
     "LocalSource",
     "DeferredSource",
-    "StreamedSource",
     "source_of",
-    "held",
+    "file_source",
     "run_metrics",
     "Inputs",
     "list_offers",
@@ -145,10 +142,7 @@ __all__ = [  # noqa: RUF022
     # Files.
     "is_path",
     "find_files",
-    "open_dataset",
-    "read_schema",
     "open_table",
-    "estimate_memory",
     # Conventions, reports and registration.
     "Convention",
     "Entry",

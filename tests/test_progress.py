@@ -62,7 +62,7 @@ def test_rows_that_were_done_before_do_not_make_it_look_faster(shown_for):
 
 
 def test_each_stage_has_its_own_time(shown_for):
-    *_, shown = shown_for(True, (0, "spread", 0), (100, "evaluated", 0), (1, "evaluated", 500))
+    *_, shown = shown_for(True, (0, "partitioned", 0), (100, "evaluated", 0), (1, "evaluated", 500))
     assert shown.split("\r")[-2].startswith("evaluated 500 of 1,000 rows, 0:01 left")
 
 
@@ -87,5 +87,5 @@ def test_streamed_files_tell_their_rows(tmp_path, order, monkeypatch):
     monkeypatch.setattr(progress._Bar, "rows", lambda bar, *row: told.append(row))
     bridgeval.evaluate(tmp_path / "recs", tmp_path / "truth", "MRR@2", memory="10kB", progress=True)
     assert told[-1] == ("evaluated", 400, 400)
-    assert (("spread", 400, 400) in told) is (order == "shuffled")
-    assert re.fullmatch(r"(evaluated )*(spread )*(evaluated )+", " ".join(row[0] for row in told) + " ")
+    assert (("partitioned", 400, 400) in told) is (order == "shuffled")
+    assert re.fullmatch(r"(evaluated )*(partitioned )*(evaluated )+", " ".join(row[0] for row in told) + " ")

@@ -115,13 +115,12 @@ class DeferredSource:
 def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
     offers = list_offers(recommendations, **given)
-    return DeferredSource(offers, lambda needs: held(recommendations, relevance, given, offers))
 
+    def open_inputs(needs: Needs) -> LocalSource:
+        inputs = Inputs.of(recommendations, relevance, **given)
+        return LocalSource(inputs.slates, inputs.context, offers)
 
-def held(recommendations: Any, relevance: Any, given: Mapping[str, Any], offers: frozenset[str]) -> LocalSource:
-    """The source behind `source_of`: all that was given, read and held in memory."""
-    inputs = Inputs.of(recommendations, relevance, **given)
-    return LocalSource(inputs.slates, inputs.context, offers)
+    return DeferredSource(offers, open_inputs)
 
 
 def run_metrics(metrics: Iterable[Metric], source: Source) -> dict[Metric, Result]:

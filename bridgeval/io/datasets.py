@@ -40,18 +40,12 @@ def open_dataset(path: str) -> pa_dataset.Dataset | None:
     return dataset
 
 
-def read_batches(dataset: pa_dataset.Dataset, start: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-    """The data set from a row on, in order; row groups before that row are not read."""
+def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    """Reads a data set in order, in batches of about `rows` rows."""
     pieces = _row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
     for piece in pieces:
-        if start and isinstance(piece, pa_dataset.ParquetFileFragment) and piece.count_rows() <= start:
-            start -= piece.count_rows()
-            continue
         try:
-            for batch in _batches(piece, dataset, columns, rows):
-                if start < len(batch):
-                    yield batch.slice(start)
-                start = max(0, start - len(batch))
+            yield from _batches(piece, dataset, columns, rows)
         except (pa.ArrowInvalid, OSError) as error:
             turned = "conversion error" in str(error)
             raise InputError(

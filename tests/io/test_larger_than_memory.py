@@ -150,7 +150,7 @@ def test_text_is_read_ahead_by_a_bounded_number_of_blocks(tmp_path, monkeypatch)
     path.write_text("user_id,item_id\n" + "".join(f"{row},{row}\n" for row in range(100_000)))
     monkeypatch.setattr(datasets, "BLOCK", 1 << 12)
     before = _allocated()
-    batches = datasets.read_batches(datasets.open_dataset(str(path)), 0, ["user_id", "item_id"], 50)
+    batches = datasets.read_batches(datasets.open_dataset(str(path)), ["user_id", "item_id"], 50)
     first = next(batches)
     ahead = _allocated() - before
     assert len(first) + sum(map(len, batches)) == 100_000

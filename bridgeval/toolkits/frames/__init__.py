@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from bridgeval.plugin import Loader, hookimpl
 from bridgeval.toolkits.frames.loader import FramesLoader
@@ -11,5 +10,4 @@ from bridgeval.toolkits.frames.loader import FramesLoader
 
 @hookimpl
 def bridgeval_loaders() -> Iterable[Loader]:
-    loaders: list[Any] = [FramesLoader()]
-    return loaders
+    return [FramesLoader()]

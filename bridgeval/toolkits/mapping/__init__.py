@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from bridgeval.plugin import DeferredSource, Loader, TypedLoader, hookimpl, is_frame, source_of
-
-
-class MappingLoader(TypedLoader):
-    """Recommendations in a mapping; the relevance in a mapping or a frame."""
-
-    name = "mapping"
-    reads = ((Mapping, Mapping), (Mapping, is_frame))
-
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> DeferredSource:
-        return source_of(recommendations, relevance, **extras)
+from bridgeval.plugin import Loader, hookimpl
+from bridgeval.toolkits.mapping.loader import MappingLoader
 
 
 @hookimpl
