@@ -1,6 +1,7 @@
 """Chunks: two tables larger than memory, cut so that all rows of a user are in one chunk.
 
-Tables sorted by user are merged as they are read. Others are first partitioned into temporary files by a hash of the user.
+Tables sorted by user are merged as they are read. Others are first partitioned by a hash of the user, into temporary
+files.
 """
 
 from __future__ import annotations
