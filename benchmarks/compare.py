@@ -15,8 +15,7 @@ import time
 import numpy as np
 
 from bridgeval.engine.state import UserTable
-from bridgeval.stats.comparison import Settings
-from bridgeval.stats.paired import corrected, paired
+from bridgeval.stats.differences import Settings, compare_pairs, correct
 from bridgeval.stats.paired_values import Panel
 from bridgeval.tables.ids import Ids
 
@@ -39,8 +38,8 @@ def main() -> None:
     systems = {name: tables(given.users, given.metrics, seed) for seed, name in enumerate(("a", "b"))}
     how = Settings(resamples=given.resamples)
     started, used = time.perf_counter(), time.process_time()
-    differences, _ = paired(Panel.of(systems), [("a", "b")], {}, how)
-    found = corrected(differences, how)
+    differences, _ = compare_pairs(Panel.of(systems), [("a", "b")], {}, how)
+    found = correct(differences, how)
     seconds, used = time.perf_counter() - started, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     size = f"users={given.users} metrics={len(found)} resamples={given.resamples}"

@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
     from bridgeval.report import Report as Report
     from bridgeval.report import Reports as Reports
+    from bridgeval.report.comparison import Comparison as Comparison
     from bridgeval.slices import sliced as sliced
     from bridgeval.spec import parse as parse
-    from bridgeval.stats.comparison import Comparison as Comparison
+    from bridgeval.systems import check as check
     from bridgeval.systems import compare as compare
-    from bridgeval.systems_gate import check as check
+    from bridgeval.systems import save_baseline as save_baseline
 
 __version__ = "0.1.0"
 
@@ -56,7 +57,7 @@ _HOMES = {
     "Block": "bridgeval.engine.blocks",
     "Blocks": "bridgeval.engine.blocks",
     "Candidates": "bridgeval.batch.candidates",
-    "Comparison": "bridgeval.stats.comparison",
+    "Comparison": "bridgeval.report.comparison",
     "Convention": "bridgeval.convention",
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
@@ -72,7 +73,7 @@ _HOMES = {
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
-    "check": "bridgeval.systems_gate",
+    "check": "bridgeval.systems",
     "compare": "bridgeval.systems",
     "entry": "bridgeval.convention",
     "evaluate": "bridgeval.evaluation",
@@ -81,6 +82,7 @@ _HOMES = {
     "inspect": "bridgeval.inspection",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.batch.candidates",
+    "save_baseline": "bridgeval.systems",
     "sliced": "bridgeval.slices",
 }
 

@@ -66,7 +66,7 @@ class Request(BaseModel):
     def _named(cls, value: Any) -> Any:
         if not isinstance(value, str | list | tuple):
             return value
-        return by_name(map(system_and_path, [value] if isinstance(value, str) else value))
+        return name_systems(map(parse_system, [value] if isinstance(value, str) else value))
 
     @field_validator("metrics", "by", "recs_columns", "truth_columns", "history_columns", mode="before")
     @classmethod
@@ -82,7 +82,7 @@ class Request(BaseModel):
         return roles | {"relevance": self.relevance} | {name: path for name, path in others.items() if path} | slices
 
     @cached_property
-    def opened(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Any]:
         """The tables behind `files`, read once."""
         asked = [role for role, path in self.files.items() if path == STDIN]
         if len(asked) > 1:
@@ -107,12 +107,12 @@ class Request(BaseModel):
 
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""
-        given = {name: self.opened[name] for name in PATHS if name in self.opened}
+        given = {name: self.tables[name] for name in PATHS if name in self.tables}
         return given | {"columns": self.columns or None, "loader": self.loader}
 
     def slices(self) -> list[Any] | None:
         """The tables of slices."""
-        return [self.opened[f"by[{path}]"] for path in self.by] or None
+        return [self.tables[f"by[{path}]"] for path in self.by] or None
 
     def _open(self, role: str, path: str) -> Any:
         kind = role.partition("[")[0]
@@ -125,7 +125,7 @@ class Request(BaseModel):
         if self.streamed and kind in ("recommendations", "relevance"):
             return path
         with waiting_for(f"reading {path}"):
-            return opened(path, names, self.text_ids)
+            return read_input(path, names, self.text_ids)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
         told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
         warnings.warn(told, BridgevalWarning, stacklevel=2)
     for system in request.recommendations:
-        lists, truth = request.opened[f"recommendations[{system}]"], request.opened["relevance"]
+        lists, truth = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
         if request.inspect and not request.streamed:
             with waiting_for(f"inspecting {system}"):
                 inspections[system] = bridgeval.inspect(
@@ -169,7 +169,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     return Outcome(reports, inspections)
 
 
-def opened(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
+def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
     """What is in a file: a table, or the scores of a `.npy` matrix."""
     import pyarrow as pa
 
@@ -202,10 +202,10 @@ def _matrix(path: str) -> Any:
         raise InputError(f"{path!r} cannot be read", str(error), "write it with numpy.save, without objects") from error
 
 
-def system_and_path(text: str) -> tuple[str, str]:
+def parse_system(text: str) -> tuple[str, str]:
     """The name and the file of a system: `bpr=runs/1.parquet`, or a file, which is its own name.
 
-    >>> system_and_path("bpr=runs/1.parquet"), system_and_path("runs/als.tsv.gz")
+    >>> parse_system("bpr=runs/1.parquet"), parse_system("runs/als.tsv.gz")
     (('bpr', 'runs/1.parquet'), ('als', 'runs/als.tsv.gz'))
     """
     name, equals, path = text.partition("=")
@@ -215,7 +215,7 @@ def system_and_path(text: str) -> tuple[str, str]:
     return ("stdin" if text == STDIN else bare or text), text
 
 
-def by_name(systems: Iterable[tuple[str, str]]) -> dict[str, str]:
+def name_systems(systems: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Name -> file; an error where two have one name."""
     named: dict[str, str] = {}
     for name, path in systems:
@@ -243,10 +243,10 @@ def read_config(path: str) -> dict[str, Any]:
         raise ConfigError(
             f"{path!r} holds no settings", f"a {type(settings).__name__}", "write e.g. metrics: [nDCG@10]"
         )
-    return {name: beside(path, name, value) for name, value in settings.items()}
+    return {name: resolve_path(path, name, value) for name, value in settings.items()}
 
 
-def request_of(settings: Mapping[str, Any], where: str = "the command") -> Request:
+def build_request(settings: Mapping[str, Any], where: str = "the command") -> Request:
     """A validated Request; an error names the setting, and the nearest one where the name is wrong."""
     try:
         return Request.model_validate(dict(settings))
@@ -266,14 +266,14 @@ def request_of(settings: Mapping[str, Any], where: str = "the command") -> Reque
         ) from None
 
 
-def beside(config: str, name: str, value: Any) -> Any:
+def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
     if name not in (*PATHS, "recommendations", "relevance", "by", "out", "report", "per_user"):
         return value
     if isinstance(value, dict):
-        return {key: beside(config, name, one) for key, one in value.items()}
+        return {key: resolve_path(config, name, one) for key, one in value.items()}
     if isinstance(value, list):
-        return [beside(config, name, one) for one in value]
+        return [resolve_path(config, name, one) for one in value]
     if not isinstance(value, str) or value == STDIN:
         return value
     return os.path.join(os.path.dirname(config), value)

@@ -17,7 +17,7 @@ from bridgeval.engine.plan import Execution, Plan, States, pick_device
 from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import InputError
 from bridgeval.progress import progress_for
-from bridgeval.report import Report, report_of
+from bridgeval.report import Report, build_report
 from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
@@ -115,7 +115,7 @@ def evaluate(
         states = _run(source, plan, how, progress)
         if group is not None:
             states = merge_over_ranks(plan, states, group)
-        report = report_of(asked, plan.compute(states), loader=chosen.name, label=source.label)
+        report = build_report(asked, plan.compute(states), loader=chosen.name, label=source.label)
         reports[key] = _add_slices(report, labels, plan, states) if labels else report
     return cast("Report", sources.together(reports))
 
@@ -156,7 +156,7 @@ def _add_slices(report: Report, labels: tuple[Labels, ...], plan: Plan, states: 
     return replace(report, by=labels, item_slices=tuple(items))
 
 
-def one_report(recommendations: Any, *arguments: Any, **options: Any) -> Report:
+def evaluate_one(recommendations: Any, *arguments: Any, **options: Any) -> Report:
     """Calls `evaluate` and raises if the objects hold several evaluations."""
     report = evaluate(recommendations, *arguments, **options)
     if not isinstance(report, Report):

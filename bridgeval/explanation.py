@@ -9,7 +9,7 @@ from typing import Any
 from bridgeval import spec
 from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError
-from bridgeval.evaluation import one_report
+from bridgeval.evaluation import evaluate_one
 
 # What a parameter decides, in words.
 AXES = {
@@ -155,5 +155,5 @@ def _path(metric: Metric, after: Mapping[str, Any], order: list[str]) -> Iterato
 
 
 def _values(recommendations: Any, relevance: Any, metrics: list[Metric], given: dict[str, Any]) -> list[float]:
-    report = one_report(recommendations, relevance, metrics, **given)
+    report = evaluate_one(recommendations, relevance, metrics, **given)
     return [report[str(metric)] for metric in metrics]

@@ -48,8 +48,8 @@ from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
 from bridgeval.metrics.blocks.policy_weights import NcisMetric
 from bridgeval.plugins import load_plugins
+from bridgeval.report.comparison import Comparison
 from bridgeval.report.report import Population, Report
-from bridgeval.stats.comparison import Comparison
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids

@@ -31,7 +31,7 @@ LAYERS = (
     ("convention", "hookspecs", "plugins", "spec"),
     ("metrics",),
     ("stats", "report", "inspection"),
-    ("baselines", "config", "evaluation", "explanation", "slices", "systems", "systems_gate"),
+    ("config", "evaluation", "explanation", "slices", "systems", "verification"),
     ("cli",),
 )
 # Rooms beside the layers -> the highest layer that they may import.

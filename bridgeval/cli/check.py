@@ -30,7 +30,7 @@ Examples:
     multiple=True,
     required=True,
     metavar="METRIC=DROP",
-    help="The drop that would be borne: nDCG@10=1% (of the baseline's value) or nDCG@10=0.002. Repeatable.",
+    help="The largest acceptable drop: nDCG@10=1% (of the baseline's value) or nDCG@10=0.002. Repeatable.",
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="How often a drop of the limit may pass.")
 @click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean.")
@@ -40,10 +40,10 @@ Examples:
 @options((BY,), FILES)
 @click.pass_context
 def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:
-    """A gate for pipelines: RECS may not be worse than a baseline by more than is borne.
+    """A gate for pipelines: RECS may not be worse than a baseline by more than an acceptable drop.
 
     A non-inferiority test on paired users: the gate holds when, for every metric, a drop as large as its limit can be
-    ruled out. With --by it also fails where a slice is shown to drop by more, with Holm's correction. Exits with 0 if
+    ruled out. With --by it also fails if a slice drops significantly by more, with Holm's correction. Exits with 0 if
     it holds, with 1 if it does not, with 2 if it could not be run.
     """
     from bridgeval.cli import SAID_NO, WRONG_COMMAND, say_error
@@ -60,20 +60,18 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
 
 def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -> bool:
     import bridgeval
-    from bridgeval.baselines import save_baseline
     from bridgeval.cli.output import write_file
-    from bridgeval.config import request_of
+    from bridgeval.config import build_request
     from bridgeval.errors import ConfigError
-    from bridgeval.systems_gate import Limit
-    from bridgeval.systems_gate import check as checked
+    from bridgeval.systems import parse_limit, save_baseline
 
     if not given["old"] and not given["save"]:
         raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")
-    limits = [Limit.of(text, given["convention"]) for text in given["limits"]]
-    request = request_of({**settings_in(context), "recommendations": {"recs": recs}, "relevance": truth})
+    limits = [parse_limit(text, given["convention"]) for text in given["limits"]]
+    request = build_request({**settings_in(context), "recommendations": {"recs": recs}, "relevance": truth})
     report = bridgeval.evaluate(
-        request.opened["recommendations[recs]"],
-        request.opened["relevance"],
+        request.tables["recommendations[recs]"],
+        request.tables["relevance"],
         [limit.metric for limit in limits],
         per_user=True,
         by=request.slices(),
@@ -81,7 +79,7 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
     )
     holds = True
     if given["old"]:
-        gate = checked(report, None, given["old"], limits, alpha=given["alpha"], by=report.by or None)
+        gate = bridgeval.check(report, None, given["old"], limits, alpha=given["alpha"], by=report.by or None)
         click.echo(str(gate))
         holds = gate.holds
         if given["junit"]:

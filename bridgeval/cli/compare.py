@@ -11,7 +11,7 @@ import click
 from bridgeval.cli.options import ASKING, BY, FILES, options, settings_in
 
 if TYPE_CHECKING:
-    from bridgeval.stats.comparison import Comparison
+    from bridgeval.report.comparison import Comparison
 
 TESTING = (
     click.option("--baseline", "against", metavar="NAME", help="The system to compare with. [default: the first]"),
@@ -53,7 +53,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
     Files of per-user values stand for the systems in them; with nothing but those, TRUTH is left out.
     """
     import bridgeval
-    from bridgeval.config import opened
+    from bridgeval.config import read_input
 
     systems, truth, evaluation = _inputs(context, files)
     if len(systems) < 2:
@@ -64,7 +64,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
         truth,
         given["metrics"] or ("nDCG@10", "Recall@10"),
         baseline=given["against"],
-        by=[opened(path, text_ids=given["text_ids"]) for path in given["by"]] or None,
+        by=[read_input(path, text_ids=given["text_ids"]) for path in given["by"]] or None,
         **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
         **evaluation,
     )
@@ -73,32 +73,32 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
 
 def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
     """Systems, truth, and further arguments of `evaluate`."""
-    from bridgeval.config import by_name, request_of
+    from bridgeval.config import build_request, name_systems
     from bridgeval.stats.paired_values import is_user_values
 
     saved = is_user_values(files[0].rpartition("=")[2])
     truth, runs = ("", files) if saved else (files[0], files[1:])
-    paths = by_name(_systems(runs))
+    paths = name_systems(_systems(runs))
     lists = {name: path for name, path in paths.items() if not is_user_values(path)}
     if not lists:
         return paths, None, {}
     if not truth:
         raise click.UsageError("TRUTH must be the first file where systems are given as recommendations.", context)
-    request = request_of({**settings_in(context), "recommendations": lists, "relevance": truth})
-    tables = {name: request.opened[f"recommendations[{name}]"] for name in lists}
-    return {**paths, **tables}, request.opened["relevance"], request.extras() | {"convention": request.convention}
+    request = build_request({**settings_in(context), "recommendations": lists, "relevance": truth})
+    tables = {name: request.tables[f"recommendations[{name}]"] for name in lists}
+    return {**paths, **tables}, request.tables["relevance"], request.extras() | {"convention": request.convention}
 
 
 def _systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
-    from bridgeval.config import system_and_path
+    from bridgeval.config import parse_system
     from bridgeval.stats.paired_values import is_user_values, read_user_values
 
     for run in runs:
-        name, path = system_and_path(run)
+        name, path = parse_system(run)
         if os.path.isdir(path):
             inside = sorted(entry.path for entry in os.scandir(path) if entry.is_file())
             yield from _systems(inside)
-        elif is_user_values(path) and name == system_and_path(path)[0]:
+        elif is_user_values(path) and name == parse_system(path)[0]:
             saved = list(read_user_values(path))
             yield from ((own or name, path) for own in saved)
         else:

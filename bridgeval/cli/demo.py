@@ -23,7 +23,7 @@ def demo(folder: str) -> None:
 
     from bridgeval import plugins
     from bridgeval.cli import output
-    from bridgeval.config import request_of, run
+    from bridgeval.config import build_request, run
     from bridgeval.demo import sample
 
     made = sample()
@@ -32,7 +32,7 @@ def demo(folder: str) -> None:
     for name, table in files.items():
         pa_parquet.write_table(table, _path(folder, name))
     known = plugins.installed().metrics
-    request = request_of(
+    request = build_request(
         {
             "recommendations": {name: _path(folder, name) for name in made.systems},
             "relevance": _path(folder, "truth"),

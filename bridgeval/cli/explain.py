@@ -33,5 +33,5 @@ def explain(context: click.Context, /, recs: str, truth: str, first: str, second
 
     request = request_from(context, [recs, truth], None)
     (system,) = request.recommendations
-    shown, relevant = request.opened[f"recommendations[{system}]"], request.opened["relevance"]
+    shown, relevant = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
     click.echo(str(bridgeval.explain(shown, relevant, first, second, **request.extras())))

@@ -36,8 +36,8 @@ def inspect(context: click.Context, /, files: tuple[str, ...], config: str | Non
     request = request_from(context, files, config)
     inspections = {
         system: bridgeval.inspect(
-            request.opened[f"recommendations[{system}]"],
-            request.opened["relevance"],
+            request.tables[f"recommendations[{system}]"],
+            request.tables["relevance"],
             request.metrics,
             convention=request.convention,
             **request.extras(),

@@ -101,7 +101,7 @@ def options(*groups: Sequence[Callable[[Command], Command]]) -> Callable[[Comman
 
 def request_from(context: click.Context, files: Sequence[str], config: str | None) -> Request:
     """The Request of a config file and of the flags that were given; flags win."""
-    from bridgeval.config import read_config, request_of
+    from bridgeval.config import build_request, read_config
 
     settings = (read_config(config) if config else {}) | settings_in(context)
     if len(files) == 1:
@@ -110,7 +110,7 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
         settings |= {"recommendations": list(files[:-1]), "relevance": files[-1]}
     elif not config:
         raise click.UsageError("RECS and TRUTH are missing.", context)
-    return request_of(settings, f"the config {config!r}" if config else "the command")
+    return build_request(settings, f"the config {config!r}" if config else "the command")
 
 
 def settings_in(context: click.Context) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def console(stderr: bool = False) -> Console:
 
 def write(request: Request, outcome: Outcome) -> None:
     """Writes all that a request asks for: the numbers, the page, the per-user values; then what is alarming."""
-    from bridgeval.report.manifest import manifest_of
+    from bridgeval.verification import record_request
 
     reports = Reports(outcome.reports)
     if request.format == "table" and request.out is None:
@@ -55,7 +55,7 @@ def write(request: Request, outcome: Outcome) -> None:
     else:
         if request.format == "json":
             folder = os.path.dirname(request.out) if request.out else ""
-            reports = Reports(reports.systems, manifest_of(request, folder))
+            reports = Reports(reports.systems, record_request(request, folder))
         text = FORMATS[request.format](reports) if request.format in FORMATS else f"{plain(reports)}\n"
         if request.out is None:
             click.echo(text, nl=False)
@@ -64,7 +64,7 @@ def write(request: Request, outcome: Outcome) -> None:
     if request.per_user:
         write_file(request.per_user, lambda path: _per_user(reports, path))
     if request.report:
-        manifest = manifest_of(request, os.path.dirname(request.report))
+        manifest = record_request(request, os.path.dirname(request.report))
         page = Reports(reports.systems, manifest)
         write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
     for system, inspection in outcome.inspections.items():

@@ -27,7 +27,7 @@ def verify(report: str, tolerance: float) -> None:
     """
     from bridgeval.cli import SAID_NO
     from bridgeval.errors import InputError
-    from bridgeval.report.manifest import verify as verification_of
+    from bridgeval.verification import verify as verify_report
 
     if not os.path.isfile(report):
         raise InputError("there is no report to verify", f"{report!r}", "check the path")
@@ -37,11 +37,11 @@ def verify(report: str, tolerance: float) -> None:
         document["results"], document["manifest"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{report!r} is not a report", str(error), "give what --format json wrote") from error
-    found = verification_of(document, os.path.dirname(report), tolerance)
+    found = verify_report(document, os.path.dirname(report), tolerance)
     for other in found.versions:
         click.echo(f"note: {other.what} was {other.recorded}, is {other.now}", err=True)
-    for other in found.differences:
+    for other in found.changes:
         click.echo(f"differs: {other.what}: recorded {other.recorded}, now {other.now}")
-    if found.differences:
+    if found.changes:
         raise click.exceptions.Exit(SAID_NO)
     click.echo(f"verified: {found.values} values and {found.inputs} inputs are as recorded")

@@ -38,6 +38,15 @@ class Result:
     per_user: UserTable | None = None
     notes: dict[str, float] = field(default_factory=dict)
 
+    def numbers(self, name: str) -> dict[str, float]:
+        """The value under a metric's name and the parts as `name[part]`.
+
+        >>> Result(0.5, parts={"rock": 0.2}).numbers("REO@5")
+        {'REO@5': 0.5, 'REO@5[rock]': 0.2}
+        """
+        value = {} if self.value is None else {name: self.value}
+        return value | {f"{name}[{part}]": number for part, number in self.parts.items()}
+
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
         """Normal interval of the mean; None where there is no spread to take it from."""
         if self.value is None or not self.users or self.deviation is None:

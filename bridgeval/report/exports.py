@@ -77,11 +77,11 @@ class Exports(ABC):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """JSON with all that `to_dict` has; numbers that are not finite become null."""
-        return written(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
+        return write_text(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The long form as CSV, numbers to the last digit."""
-        return written(_typed(self.to_pandas()).to_csv(index=False), path)
+        return write_text(_typed(self.to_pandas()).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """The long form as Parquet; definitions and manifest stand in the file's metadata."""
@@ -98,7 +98,7 @@ class Exports(ABC):
         lines = [wide.head, ["---", *("---:" for _ in wide.head[1:])]]
         lines += [[row.title, *(f"**{c.text}**" if c.best else c.text for c in row.cells)] for row in wide.rows]
         text = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
-        return written(f"{text}\n\n{' '.join(self.footnotes())}\n", path)
+        return write_text(f"{text}\n\n{' '.join(self.footnotes())}\n", path)
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """A booktabs table, the best value of each row bold; names and numbers are escaped."""
@@ -118,13 +118,13 @@ class Exports(ABC):
             r"\bottomrule",
             r"\end{tabular}",
         ]
-        return written("\n".join(lines) + "\n", path)
+        return write_text("\n".join(lines) + "\n", path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
         """The report page, one self-contained file; see `bridgeval.report.page.page.page`."""
         from bridgeval.report.page.page import page
 
-        return written(page(self.systems, manifest=self.manifest, **more), path)
+        return write_text(page(self.systems, manifest=self.manifest, **more), path)
 
     def save(self, path: str | os.PathLike[str], **inputs: Any) -> None:
         """Writes the form that the name ends in: .json, .csv, .parquet, .md, .tex or .html.
@@ -243,7 +243,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype({name: kind for name, kind in WHOLE_NUMBERS.items() if name in frame})
 
 
-def written(text: str, path: str | os.PathLike[str] | None) -> str:
+def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
     """The text, put into a file where there is a path."""
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, NoUserInCommonWarning, UnknownMetricError
 from bridgeval.report.exports import Exports
+from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
     from bridgeval.stats.item_slice_metric import ItemSlice
     from bridgeval.stats.slice_results import Slices
-    from bridgeval.tables.slice_labels import Labels
 
 
 # Why users in the recommendations may be left out.
@@ -125,9 +127,15 @@ class Report(Exports, Mapping[str, float]):
     @cached_property
     def slices(self) -> Slices | None:
         """The same by slices, where `by=` asked for them."""
-        from bridgeval.slices import sliced
-
         return sliced(self) if self.by else None
+
+    def is_mean_of_users(self, name: str) -> bool:
+        """Whether a number is the mean of the per-user values; a median, or a pooled RMSE, is not."""
+        table, value = self.collected.get(name), self.results[name].value
+        if table is None or value is None:
+            return False
+        defined = table.values[~np.isnan(table.values)]
+        return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
 
     def marked(self, name: str) -> str:
         """A metric's name with the report's label."""
@@ -136,12 +144,7 @@ class Report(Exports, Mapping[str, float]):
     @cached_property
     def _numbers(self) -> dict[str, float]:
         """Name -> number; metrics with named parts give one entry for each."""
-        flat: dict[str, float] = {}
-        for name, result in self.results.items():
-            if result.value is not None:
-                flat[name] = result.value
-            flat |= {f"{name}[{part}]": value for part, value in result.parts.items()}
-        return flat
+        return {name: value for own, result in self.results.items() for name, value in result.numbers(own).items()}
 
     def __getitem__(self, name: str) -> float:
         numbers = self._numbers
@@ -207,8 +210,38 @@ class Report(Exports, Mapping[str, float]):
         raise UnknownMetricError(f"the report has no {name!r}", hint=f"it has {', '.join(self.results)}")
 
 
-def report_of(asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = "") -> Report:
-    """A Report of what was asked for; warns of what the numbers do not show; refuses to report on nobody."""
+def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: int = 2_000, seed: int = 0) -> Slices:
+    """The metrics of a report that are means over users, by slices.
+
+    Args:
+        report: made with per_user=True; for slices of items with by=.
+        by: a mapping user -> label, or a frame with the id of users or items and columns of labels, or several; None
+            takes the slices that the report was made with.
+        alpha: intervals (BCa bootstrap) have confidence 1 - alpha.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    from bridgeval.stats.differences import Settings
+    from bridgeval.stats.paired_values import Panel
+    from bridgeval.stats.slice_analysis import slice_values
+
+    if not report.collected:
+        raise InputError(
+            "the report has no per-user values to slice",
+            f"metrics {', '.join(report.metrics)}",
+            "evaluate with per_user=True",
+            argument="report",
+        )
+    tables = {name: table for name, table in report.collected.items() if report.is_mean_of_users(name)}
+    how = Settings(alpha=alpha, resamples=resamples, seed=seed)
+    labels = report.by if by is None else read_slice_labels(by)
+    return slice_values(labels, Panel.of({"": tables}), {"": report.item_slices}, [], report.metrics, how)
+
+
+def build_report(
+    asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
+) -> Report:
+    """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored."""
     population = Population.of(next(iter(results.values())).notes)
     if not population.users:
         raise InputError(

@@ -1,8 +1,8 @@
 """Resampling of users: means of many resamples as matrix products, BCa intervals, the sign-flip test.
 
-n users, m columns (metric values), B resamples. A resample is a row of whole numbers, how often each user is drawn or
-with which sign, so that all means of a block of resamples are one product `[b, n] @ [n, m]`. Each block is drawn from
-a random stream of its own: the numbers depend on the seed alone, not on threads, and memory does not grow with B.
+n users, m columns (metric values), B resamples. A resample is a row of integers: how often each user is drawn, or the
+sign of each user. So all means of a block of resamples are one product `[b, n] @ [n, m]`. Each block is drawn from a
+random stream of its own: the numbers depend on the seed alone, not on threads, and memory does not grow with B.
 """
 
 from __future__ import annotations
@@ -14,61 +14,54 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from scipy.special import ndtr, ndtri
 
 Floats = npt.NDArray[np.float64]
 Draws = npt.NDArray[np.integer[Any]]
 
-# Resamples in a block; fewer where there are so many users that the block would have more cells than this.
+# Resamples in a block; fewer if there are so many users that the block would have more cells than this.
 ROWS_PER_BLOCK = 128
 CELLS_PER_BLOCK = 1 << 23
 # Users in one product, so that its operands stay in the caches.
 USERS_PER_PRODUCT = 1 << 12
+# Drawing takes most of the time and numpy draws outside the interpreter lock, so two threads take half as long.
 WORKERS = 2
 # Means that differ by less than this, relative to the observed one, are ties: sums of one set in two orders.
 TIE = 1e-13
 
 
-def resampled_means(values: Floats, blocks: Iterable[Callable[[], Draws]]) -> Floats:
+def resample_means(values: Floats, blocks: Iterable[Callable[[], Draws]]) -> Floats:
     """`[B, m]`: the mean of every column in every resample.
 
     Args:
         values: `[n, m]` without NaN.
-        blocks: functions that draw `[b, n]` whole numbers, which multiply the users' values.
+        blocks: functions that draw `[b, n]` integers, which multiply the users' values.
 
     >>> draws = np.array([[2, 0], [1, 1], [-1, 1]])
-    >>> resampled_means(np.array([[1.0], [5.0]]), [lambda: draws]).ravel().tolist()
+    >>> resample_means(np.array([[1.0], [5.0]]), [lambda: draws]).ravel().tolist()
     [1.0, 3.0, 2.0]
     """
-    columns = torch.from_numpy(np.ascontiguousarray(values))
-    threads = torch.get_num_threads()
-    try:
-        # One thread for each product: two blocks side by side never wait for each other, two threads in one do.
-        with ThreadPoolExecutor(WORKERS, initializer=partial(torch.set_num_threads, 1)) as pool:
-            sums = list(pool.map(partial(_sums, columns), blocks))
-    finally:
-        torch.set_num_threads(threads)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        sums = list(pool.map(partial(_sum_block, values), blocks))
     return np.concatenate(sums) / len(values)
 
 
 def user_draws(users: int, resamples: int, seed: int) -> Iterator[Callable[[], Draws]]:
-    """How often each of n users is drawn in each bootstrap resample."""
+    """Draws how often each of n users occurs in each bootstrap resample."""
 
-    def drawn(rows: int, stream: np.random.SeedSequence) -> Draws:
+    def draw(rows: int, stream: np.random.SeedSequence) -> Draws:
         rng = np.random.default_rng(stream)
         counts = np.empty((rows, users), dtype=np.int16)
         for row in counts:
             row[:] = np.bincount(rng.integers(0, users, users), minlength=users)
         return counts
 
-    return _blocks(drawn, users, resamples, seed)
+    return _blocks(draw, users, resamples, seed)
 
 
 def sign_draws(users: int, resamples: int, seed: int) -> Iterator[Callable[[], Draws]]:
-    """A sign, -1 or 1, for each of n users in each resample."""
+    """Draws a sign, -1 or 1, for each of n users in each resample."""
 
-    def drawn(rows: int, stream: np.random.SeedSequence) -> Draws:
+    def draw(rows: int, stream: np.random.SeedSequence) -> Draws:
         width = -(-users // 8)
         noise = np.frombuffer(np.random.default_rng(stream).bytes(rows * width), dtype=np.uint8)
         signs = np.unpackbits(noise.reshape(rows, width), axis=1, count=users).view(np.int8)
@@ -76,7 +69,7 @@ def sign_draws(users: int, resamples: int, seed: int) -> Iterator[Callable[[], D
         signs -= 1
         return signs
 
-    return _blocks(drawn, users, resamples, seed)
+    return _blocks(draw, users, resamples, seed)
 
 
 def all_signs(users: int) -> Draws:
@@ -100,6 +93,8 @@ def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Flo
         means: `[B, m]` resampled means.
         confidence: e.g. 0.95.
     """
+    from scipy.special import ndtr, ndtri
+
     observed = values.mean(axis=0)
     slack = np.abs(TIE * observed)
     below = ((means < observed - slack).mean(axis=0) + (means <= observed + slack).mean(axis=0)) / 2
@@ -121,9 +116,9 @@ def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Flo
 def sign_flip_p(differences: Floats, flipped: Floats, exact: bool) -> Floats:
     """Two-sided p of the paired permutation test on means, `[m]`.
 
-    Under the null hypothesis a user's two values could be swapped, which turns the sign of the difference. p is twice
-    the smaller share of resamples as extreme as what was observed; unless all patterns were tried, the observed one
-    counts among them, so that p is never 0 (Phipson and Smyth 2010).
+    Under the null hypothesis a user's two values could be swapped, which flips the sign of the difference. p is twice
+    the smaller share of resamples as extreme as the observed mean; unless all patterns were tried, the observed one
+    counts among them, so p is never 0 (Phipson and Smyth 2010).
 
     Args:
         differences: `[n, m]`.
@@ -139,20 +134,19 @@ def sign_flip_p(differences: Floats, flipped: Floats, exact: bool) -> Floats:
     return np.minimum(1.0, 2 * np.minimum(low, high))
 
 
-def _sums(columns: torch.Tensor, block: Callable[[], Draws]) -> Floats:
-    draws = torch.from_numpy(block())
-    total = torch.zeros((len(draws), columns.shape[1]), dtype=torch.float64)
-    cells = torch.empty((len(draws), USERS_PER_PRODUCT), dtype=torch.float64)
-    for start in range(0, len(columns), USERS_PER_PRODUCT):
-        part = draws[:, start : start + USERS_PER_PRODUCT]
-        total.addmm_(cells[:, : part.shape[1]].copy_(part), columns[start : start + USERS_PER_PRODUCT])
-    return total.numpy()
+def _sum_block(values: Floats, draw: Callable[[], Draws]) -> Floats:
+    draws = draw()
+    total = np.zeros((len(draws), values.shape[1]))
+    for start in range(0, len(values), USERS_PER_PRODUCT):
+        some = slice(start, start + USERS_PER_PRODUCT)
+        total += draws[:, some].astype(np.float64) @ values[some]
+    return total
 
 
 def _blocks(
-    drawn: Callable[[int, np.random.SeedSequence], Draws], users: int, resamples: int, seed: int
+    draw: Callable[[int, np.random.SeedSequence], Draws], users: int, resamples: int, seed: int
 ) -> Iterator[Callable[[], Draws]]:
     rows = min(ROWS_PER_BLOCK, max(1, CELLS_PER_BLOCK // users))
     sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
     for size, stream in zip(sizes, np.random.SeedSequence(seed).spawn(len(sizes)), strict=True):
-        yield partial(drawn, size, stream)
+        yield partial(draw, size, stream)

@@ -1,11 +1,11 @@
-"""Panel: the per-user values of several systems, aligned by user; and the files they are saved in."""
+"""Paired values: the per-user values of several systems, aligned by user; and the files they are saved in."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,6 @@ from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-
-if TYPE_CHECKING:
-    from bridgeval.report.report import Report
 
 # (baseline, system)
 Pairs = Sequence[tuple[str, str]]
@@ -35,7 +32,7 @@ class Panel:
     Attributes:
         users: `[U]` ids of every user that any system has a value for.
         values: `[k, U, m]`; NaN where undefined or absent.
-        present: `[k, U, m]` bool: which users each system has an entry for, be it undefined.
+        present: `[k, U, m]` bool: which users each system has an entry for, even an undefined one.
     """
 
     systems: tuple[str, ...]
@@ -67,11 +64,11 @@ class Panel:
         """The systems of pairs as rows of `values`."""
         return [(self.systems.index(old), self.systems.index(new)) for old, new in pairs]
 
-    def of_users(self, users: npt.NDArray[np.int64]) -> Panel:
-        """Some of the users."""
+    def take_users(self, users: npt.NDArray[np.int64]) -> Panel:
+        """The panel of some of the users."""
         return replace(self, users=self.users.take(users), values=self.values[:, users], present=self.present[:, users])
 
-    def selected(self, users: npt.NDArray[np.bool_], columns: npt.NDArray[np.int64]) -> Floats:
+    def select(self, users: npt.NDArray[np.bool_], columns: npt.NDArray[np.int64]) -> Floats:
         """`[k, n, m]`: the values of some users in some metrics."""
         return self.values[np.ix_(np.arange(len(self.systems)), np.flatnonzero(users), columns)]
 
@@ -81,7 +78,7 @@ class Panel:
         return np.asarray(~np.isnan(self.values).any(axis=0))
 
     def groups(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
-        """Metrics that the same users have a value of: their columns, and which users `[U]`."""
+        """Groups metrics that have a value for the same users: their columns, and which users `[U]`."""
         complete = self.complete
         found: dict[bytes, list[int]] = {}
         for column in range(len(self.metrics)):
@@ -89,7 +86,7 @@ class Panel:
         return [(np.array(columns), complete[:, columns[0]]) for columns in found.values()]
 
     def notes(self) -> list[str]:
-        """Users that are left out of pairs, and why, in sentences."""
+        """Sentences that say which users are excluded from the pairs, and why."""
         counts: dict[str, list[str]] = {}
         undefined = np.isnan(self.values) & self.present
         everywhere = np.asarray(self.present.all(axis=0))
@@ -101,20 +98,11 @@ class Panel:
                     counts.setdefault(f"{system} has no entry for {missing:,} user(s) of the others", []).append(metric)
                 if lost:
                     counts.setdefault(f"{system} has an undefined value for {lost:,} user(s)", []).append(metric)
-        return [f"{what} ({_listed(metrics)}); they are left out of all systems." for what, metrics in counts.items()]
+        return [f"{what} ({_join(metrics)}); they are excluded from all systems." for what, metrics in counts.items()]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-
-
-def is_mean_of_users(report: Report, metric: str) -> bool:
-    """Whether the number reported is the mean of the per-user values; a median, or a pooled RMSE, is not."""
-    table, value = report.collected.get(metric), report.results[metric].value
-    if table is None or value is None:
-        return False
-    defined = table.values[~np.isnan(table.values)]
-    return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
 
 
 def is_user_values(path: Any) -> bool:
@@ -128,23 +116,23 @@ def is_user_values(path: Any) -> bool:
 
 
 def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:
-    """System -> metric -> values, of a file with columns (system,) metric, user, value."""
-    table = pa_parquet.read_table(path, columns=list(COLUMNS[1:]))
+    """Reads system -> metric -> values from a file with columns (system,) metric, user, value."""
     names = pa_parquet.read_schema(path).names
-    systems = pa_parquet.read_table(path, columns=["system"])["system"] if "system" in names else None
-    table = table.append_column("system", systems if systems is not None else pa.array([""] * len(table)))
+    table = pa_parquet.read_table(path, columns=[name for name in COLUMNS if name in names])
+    if "system" not in names:
+        table = table.append_column("system", pa.array([""] * len(table)))
     found: dict[str, dict[str, UserTable]] = {}
     for system in pc.unique(table["system"]).to_pylist():
         own = table.filter(pc.equal(table["system"], system))
         found[system] = {
-            metric: _table(own.filter(pc.equal(own["metric"], metric)), metric, path)
+            metric: _read_table(own.filter(pc.equal(own["metric"], metric)), metric, path)
             for metric in pc.unique(own["metric"]).to_pylist()
         }
     return found
 
 
 def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str | os.PathLike[str]) -> None:
-    """Writes what `read_user_values` reads."""
+    """Writes a file that `read_user_values` reads."""
     parts = [
         pa.table(
             {
@@ -163,7 +151,7 @@ def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str 
     pa_parquet.write_table(pa.concat_tables(parts), path)
 
 
-def _table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:
+def _read_table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:
     users = Ids.of(rows["user"], "user ids")
     vocabulary, (codes,) = encode_ids([users])
     if len(vocabulary) != len(users):

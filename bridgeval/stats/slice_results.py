@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from bridgeval.engine.metric import Metric
 from bridgeval.errors import BadParameterError
-from bridgeval.stats.comparison import Settings
-from bridgeval.stats.paired import estimates, higher_is_better
-from bridgeval.stats.paired_values import Pairs, Panel
 from bridgeval.tables.slice_labels import Side
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-# What a slice of items adds to a difference does not belong to any one of them.
+# The label of the row for what belongs to no single slice of items.
 TOGETHER = "(items together)"
 NOISE = 1e-12
 
@@ -57,7 +50,7 @@ class SliceChange:
     Attributes:
         share: of the users; for a slice of items, of each user's relevant items, taken over all users.
         contribution: what it adds: the contributions of a kind of slice add up to the difference of all. For a slice of
-            users it is share times difference; for one of items see `bridgeval.stats.item_slices`.
+            users it is share times difference; for one of items see `bridgeval.stats.slice_analysis`.
     """
 
     kind: str
@@ -93,10 +86,6 @@ class Slices:
     means: tuple[SliceMean, ...]
     changes: tuple[SliceChange, ...] = ()
     left_out: tuple[str, ...] = ()
-
-    def and_also(self, other: Slices) -> Slices:
-        """These slices and others."""
-        return replace(self, means=self.means + other.means, changes=self.changes + other.changes)
 
     def worst(self, metric: str, system: str | None = None, kind: str | None = None) -> SliceMean:
         """The slice with the worst mean: lowest, or highest where lower is better."""
@@ -157,7 +146,7 @@ class Slices:
                     if rows:
                         lines.append(_moved(rows))
         if self.left_out and metric is None:
-            lines.append(f"Not in slices, for want of a mean over users: {', '.join(self.left_out)}.")
+            lines.append(f"Not sliced, because they are not means over users: {', '.join(self.left_out)}.")
         return lines
 
     def __str__(self) -> str:
@@ -213,31 +202,3 @@ Row = TypeVar("Row", SliceMean, SliceChange)
 
 def _chosen(rows: Sequence[Row], metric: str, system: str | None, kind: str | None) -> list[Row]:
     return [r for r in rows if r.metric == metric and system in (None, r.system) and kind in (None, r.kind)]
-
-
-# Kind of slice, its label, positions of its users.
-Members = Iterable[tuple[str, str, npt.NDArray[np.int64]]]
-
-
-def slices_of(panel: Panel, members: Members, pairs: Pairs, known: Mapping[str, Metric], how: Settings) -> Slices:
-    """Means, and differences of pairs of systems, in every slice of a Panel."""
-    totals = panel.complete.sum(axis=0)
-    means: list[SliceMean] = []
-    changes: list[SliceChange] = []
-    for kind, label, own in members:
-        part = panel.of_users(own)
-        for columns, users in part.groups():
-            count = int(users.sum())
-            found = estimates(part.selected(users, columns), part.places(pairs), how)
-            for at, column in enumerate(columns if count else ()):
-                metric, share = panel.metrics[column], count / int(totals[column])
-                better = higher_is_better(metric, known)
-                for place, system in enumerate(panel.systems):
-                    value, low, high = found.means[:, place, at].tolist()
-                    means.append(SliceMean(kind, label, metric, system, count, share, value, low, high, better))
-                for place, (old, new) in enumerate(pairs):
-                    value, low, high = found.moved[:, place, at].tolist()
-                    changes.append(
-                        SliceChange(kind, label, metric, new, old, count, share, value, low, high, share * value)
-                    )
-    return Slices(tuple(means), tuple(changes))

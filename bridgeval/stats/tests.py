@@ -1,7 +1,9 @@
 """Paired statistics on per-user values: tests, effect sizes, power, corrections, Friedman and Nemenyi.
 
-n users, m columns (metrics, or pairs of systems), k systems. All functions take float64 arrays without NaN; scipy does
-the work where it has it. Where a statistic does not exist (no spread, fewer than two users) the answer is NaN.
+n users, m columns (metrics, or pairs of systems), k systems. All functions take float64 arrays without NaN and use
+scipy where it has the test. A statistic that does not exist (no spread, fewer than two users) is NaN.
+
+`scipy.stats` takes 0.6 s to import, so the functions that need it import it: a plain `evaluate` does not.
 """
 
 from __future__ import annotations
@@ -13,16 +15,15 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
 
 Alternative = Literal["two-sided", "less", "greater"]
 Floats = npt.NDArray[np.float64]
 
 
-def differences(values: Floats, baseline: Floats) -> Floats:
-    """Values minus baseline; what is below the precision the engine promises (1e-12) is a tie.
+def subtract(values: Floats, baseline: Floats) -> Floats:
+    """Values minus baseline; a difference below the precision of the engine (1e-12) is a tie.
 
-    >>> differences(np.array([0.1 + 0.2, 1.0]), np.array([0.3, 0.5])).tolist()
+    >>> subtract(np.array([0.1 + 0.2, 1.0]), np.array([0.3, 0.5])).tolist()
     [0.0, 0.5]
     """
     change = values - baseline
@@ -33,12 +34,14 @@ def differences(values: Floats, baseline: Floats) -> Floats:
 def t_test(change: Floats, null: float = 0.0, alternative: Alternative = "two-sided") -> tuple[Floats, Floats]:
     """Student's paired t test on differences `[n, m]`: statistic and p, `[m]` each.
 
-    NaN where every user differs by the same amount, for then there is no spread to compare the mean with.
+    NaN where every user differs by the same amount: without spread there is no t.
 
     >>> statistic, p = t_test(np.array([[1.0], [2.0], [3.0]]))
     >>> round(float(statistic[0]), 6), round(float(p[0]), 6)
     (3.464102, 0.07418)
     """
+    from scipy import stats
+
     statistic, p = np.full((2, change.shape[1]), math.nan)
     for column in np.flatnonzero(deviations(change) > 0):
         result = stats.ttest_1samp(change[:, column], null, alternative=alternative)
@@ -49,9 +52,11 @@ def t_test(change: Floats, null: float = 0.0, alternative: Alternative = "two-si
 def wilcoxon_test(change: Floats) -> tuple[Floats, Floats]:
     """Wilcoxon's signed-rank test on differences `[n, m]`: statistic and p, `[m]` each.
 
-    Ties between the systems are left out of the ranking (Wilcoxon's own rule); p is exact for few users without ties.
+    Ties between the systems are excluded from the ranking (Wilcoxon's own rule); p is exact for few users without ties.
     Where no user differs the statistic is 0, a sum of no ranks, and p is NaN.
     """
+    from scipy import stats
+
     statistic, p = np.zeros(change.shape[1]), np.full(change.shape[1], math.nan)
     for column in np.flatnonzero((change != 0).any(axis=0)):
         result = stats.wilcoxon(change[:, column])
@@ -67,7 +72,7 @@ def deviations(change: Floats) -> Floats:
     return np.where(spread <= 1e-12 * np.abs(change).max(axis=0), 0.0, spread)
 
 
-def standardised(change: Floats) -> Floats:
+def effect_sizes(change: Floats) -> Floats:
     """d_z = mean / standard deviation of the differences, `[m]`; NaN without spread (Cohen 1988; Lakens 2013)."""
     spread = deviations(change)
     return np.divide(change.mean(axis=0), spread, out=np.full(len(spread), math.nan), where=spread > 0)
@@ -77,13 +82,15 @@ def detectable_difference(spread: float, users: int, alpha: float = 0.05, power:
     """The smallest true difference that a two-sided paired t test of this many users finds with this power.
 
     Solves P(T > t) = power for the noncentrality of T, and scales it by spread / sqrt(n). The other tail, a significant
-    difference of the wrong sign, is no success and does not count.
+    difference of the wrong sign, does not count as a success.
 
     >>> round(detectable_difference(1.0, 100), 4)
     0.2829
     """
     if users < 2 or not spread > 0:
         return math.nan
+    from scipy import optimize, stats
+
     freedom = users - 1
     critical = stats.t.ppf(1 - alpha / 2, freedom)
 
@@ -134,7 +141,7 @@ def _adjusted(p: Floats, factors: Callable[[int], Floats], step: Callable[[Float
 
 @dataclass(frozen=True)
 class Friedman:
-    """Do k systems differ at all, and which of them do: Friedman's test and Nemenyi's.
+    """Friedman's test (do k systems differ at all?) and Nemenyi's (which of them do?).
 
     Attributes:
         users: how many have a value from every system.
@@ -156,9 +163,11 @@ class Friedman:
 def friedman(values: Floats, alpha: float = 0.05) -> Friedman:
     """Friedman's test and Nemenyi's on `[n, k]` values of k > 2 systems, higher is better.
 
-    Nemenyi: q sqrt(k (k + 1) / (6 n)) with q the studentised range of k groups and infinite freedom over sqrt(2)
+    Nemenyi: q sqrt(k (k + 1) / (6 n)) with q the studentized range of k groups and infinite freedom over sqrt(2)
     (Demsar 2006).
     """
+    from scipy import stats
+
     users, systems = values.shape
     ranks = stats.rankdata(-values, axis=1).mean(axis=0)
     ties_all = bool((values == values[:, :1]).all())

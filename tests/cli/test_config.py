@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridgeval.config import Request, read_config, request_of, system_and_path
+from bridgeval.config import Request, build_request, parse_system, read_config
 from bridgeval.config import run as evaluated
 from bridgeval.errors import BridgevalWarning, ConfigError
 from tests.cli.conftest import Run
@@ -28,7 +28,7 @@ def test_a_config_file_does_what_flags_do_and_flags_win(run: Run, folder: Path) 
 
 def test_yaml_is_read_as_well(folder: Path) -> None:
     (folder / "study.yaml").write_text("recommendations: [a.csv, b.csv]\nrelevance: c.csv\nmetrics: nDCG@5\n")
-    request = request_of(read_config(str(folder / "study.yaml")))
+    request = build_request(read_config(str(folder / "study.yaml")))
     assert request.recommendations == {"a": str(folder / "a.csv"), "b": str(folder / "b.csv")}
     assert request.metrics == ("nDCG@5",)
 
@@ -46,21 +46,21 @@ def test_the_published_schema_is_up_to_date() -> None:
 
 def test_systems_of_one_name_are_refused() -> None:
     with pytest.raises(ConfigError, match="two systems are called 'a'"):
-        request_of({"recommendations": ["x/a.csv", "y/a.csv"], "relevance": "t.csv"})
+        build_request({"recommendations": ["x/a.csv", "y/a.csv"], "relevance": "t.csv"})
 
 
 def test_a_system_is_named_by_its_file_or_as_asked() -> None:
-    assert system_and_path("-") == ("stdin", "-")
-    assert system_and_path("runs=1/a.csv") == ("runs", "1/a.csv")
-    assert system_and_path("runs/k=1/a.csv") == ("a", "runs/k=1/a.csv")
+    assert parse_system("-") == ("stdin", "-")
+    assert parse_system("runs=1/a.csv") == ("runs", "1/a.csv")
+    assert parse_system("runs/k=1/a.csv") == ("a", "runs/k=1/a.csv")
 
 
 def test_files_larger_than_memory_are_handed_on_as_paths(folder: Path) -> None:
     given = {"recommendations": str(folder / "recs.csv"), "relevance": str(folder / "truth.csv"), "metrics": "Recall@2"}
-    small, large = request_of(given), request_of({**given, "memory": "100"})
+    small, large = build_request(given), build_request({**given, "memory": "100"})
     assert not small.streamed
     assert large.streamed
-    assert large.opened["relevance"] == str(folder / "truth.csv")
+    assert large.tables["relevance"] == str(folder / "truth.csv")
     with pytest.warns(BridgevalWarning, match="not inspected"):
         outcome = evaluated(large)
     assert outcome.inspections == {}

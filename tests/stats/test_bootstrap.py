@@ -26,7 +26,7 @@ def test_bca_intervals_are_scipys_with_the_same_resamples():
         theirs = stats.bootstrap((own[:, 0],), mean, n_resamples=resamples, method="BCa", rng=np.random.default_rng(5))
         drawn = np.random.default_rng(5).integers(0, users, (resamples, users))
         counts = np.stack([np.bincount(row, minlength=users) for row in drawn])
-        means = rs.resampled_means(own, [lambda counts=counts: counts])
+        means = rs.resample_means(own, [lambda counts=counts: counts])
         np.testing.assert_allclose(np.sort(means[:, 0]), np.sort(theirs.bootstrap_distribution), rtol=1e-9)
         low, high = rs.bca_intervals(own, means, 0.95)
         np.testing.assert_allclose([low[0], high[0]], theirs.confidence_interval, rtol=1e-9)
@@ -55,7 +55,7 @@ def test_sign_flips_are_scipys_permutation_test_with_the_same_resamples():
     signs = np.where(samples == change, 1, -1)
     assert signs.shape == (499, len(change))
     np.testing.assert_array_equal(signs * change, samples)
-    flipped = rs.resampled_means(change[:, None], [lambda: signs])
+    flipped = rs.resample_means(change[:, None], [lambda: signs])
     np.testing.assert_allclose(flipped[:, 0], theirs.null_distribution, rtol=1e-9, atol=1e-15)
     assert rs.sign_flip_p(change[:, None], flipped, exact=False)[0] == pytest.approx(theirs.pvalue, abs=1e-12)
 
@@ -64,13 +64,13 @@ def test_sign_flips_are_scipys_permutation_test_with_the_same_resamples():
 def test_all_sign_patterns_give_the_exact_p(users):
     change = np.random.default_rng(users).normal(0.4, 1, users)
     theirs = stats.permutation_test((change,), mean, permutation_type="samples", n_resamples=np.inf)
-    flipped = rs.resampled_means(change[:, None], [lambda: rs.all_signs(users)])
+    flipped = rs.resample_means(change[:, None], [lambda: rs.all_signs(users)])
     assert rs.sign_flip_p(change[:, None], flipped, exact=True)[0] == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 def test_products_are_the_means_that_loops_give():
     draws = [block() for block in rs.user_draws(len(VALUES), 300, seed=1)]
-    means = rs.resampled_means(VALUES, rs.user_draws(len(VALUES), 300, seed=1))
+    means = rs.resample_means(VALUES, rs.user_draws(len(VALUES), 300, seed=1))
     for row, counts in zip(means, itertools.chain.from_iterable(draws), strict=True):
         assert counts.sum() == len(VALUES)
         expected = np.repeat(VALUES, counts, axis=0).mean(axis=0)
@@ -78,7 +78,7 @@ def test_products_are_the_means_that_loops_give():
 
 
 def test_the_same_seed_gives_the_same_digits_and_another_does_not():
-    once, again, other = (rs.resampled_means(VALUES, rs.user_draws(len(VALUES), 200, seed)) for seed in (1, 1, 2))
+    once, again, other = (rs.resample_means(VALUES, rs.user_draws(len(VALUES), 200, seed)) for seed in (1, 1, 2))
     assert once.tolist() == again.tolist()
     assert once.tolist() != other.tolist()
 
@@ -91,16 +91,16 @@ def test_signs_are_plus_and_minus_one_equally_often():
 
 
 def test_blocks_change_nothing_but_the_memory(monkeypatch):
-    whole = rs.resampled_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)])
+    whole = rs.resample_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)])
     monkeypatch.setattr(rs, "USERS_PER_PRODUCT", 7)
     np.testing.assert_allclose(
-        rs.resampled_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)]), whole, atol=1e-15
+        rs.resample_means(VALUES, [lambda: rs.all_signs(6).repeat(10, axis=1)]), whole, atol=1e-15
     )
 
 
 def test_values_without_spread_have_the_interval_of_a_point():
     same = np.full((5, 1), 0.5)
-    low, high = rs.bca_intervals(same, rs.resampled_means(same, rs.user_draws(5, 100, 0)), 0.95)
+    low, high = rs.bca_intervals(same, rs.resample_means(same, rs.user_draws(5, 100, 0)), 0.95)
     assert (low[0], high[0]) == (0.5, 0.5)
 
 
@@ -108,5 +108,5 @@ def test_the_number_of_threads_is_left_as_it_was():
     import torch
 
     before = torch.get_num_threads()
-    rs.resampled_means(VALUES, rs.user_draws(len(VALUES), 100, 0))
+    rs.resample_means(VALUES, rs.user_draws(len(VALUES), 100, 0))
     assert torch.get_num_threads() == before

@@ -40,8 +40,8 @@ def test_each_system_is_evaluated_once(monkeypatch):
     # The package shows the function of that name; the module is behind it.
     module = sys.modules["bridgeval.systems"]
     calls = []
-    original = module.one_report
-    monkeypatch.setattr(module, "one_report", lambda *a, **k: calls.append(1) or original(*a, **k))
+    original = module.evaluate_one
+    monkeypatch.setattr(module, "evaluate_one", lambda *a, **k: calls.append(1) or original(*a, **k))
     compare({"weak": WEAK, "strong": STRONG, "middle": MIDDLE}, TRUTH, ["MRR@5,10", "nDCG@10"], **QUICK)
     assert len(calls) == 3
 
@@ -89,7 +89,7 @@ def test_all_pairs_are_compared_when_asked_for():
 
 @pytest.mark.parametrize("test", ["mannwhitneyu", "kruskal", "welch", "ttest_ind"])
 def test_an_unpaired_test_is_refused_with_the_reason(test):
-    with pytest.raises(BadParameterError, match=r"unpaired.*same users.*strangers"):
+    with pytest.raises(BadParameterError, match=r"unpaired.*same users.*ignore the pairs"):
         compare({"weak": WEAK, "strong": STRONG}, TRUTH, "MRR@10", test=test)
 
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_is_refused(arguments, says):
 def test_one_system_or_no_relevance_or_no_per_user_values_cannot_be_compared():
     with pytest.raises(InputError, match="two systems"):
         compare({"weak": WEAK}, TRUTH)
-    with pytest.raises(InputError, match="relevance is missing"):
+    with pytest.raises(InputError, match="without the relevance"):
         compare({"weak": WEAK, "strong": STRONG})
     with pytest.raises(InputError, match="no per-user values"):
         compare({"weak": evaluate(WEAK, TRUTH), "strong": evaluate(STRONG, TRUTH)})
@@ -163,7 +163,7 @@ def test_two_users_are_enough_to_compare_and_one_is_not():
     assert row.difference == 1
     assert math.isnan(row.p)
     assert math.isnan(row.low)
-    assert "too few to test" in str(one)
+    assert "too few for a test" in str(one)
 
 
 def test_pairs_with_an_undefined_value_are_left_out_of_both_systems_and_said(tmp_path):
@@ -178,8 +178,8 @@ def test_pairs_with_an_undefined_value_are_left_out_of_both_systems_and_said(tmp
     row = found.difference("MRR@5")
     assert (row.users, row.difference) == (3, pytest.approx((0.1 + 0.2 - 0.1) / 3))
     assert found.notes == (
-        "a has an undefined value for 1 user(s) (MRR@5); they are left out of all systems.",
-        "b has an undefined value for 1 user(s) (MRR@5); they are left out of all systems.",
+        "a has an undefined value for 1 user(s) (MRR@5); they are excluded from all systems.",
+        "b has an undefined value for 1 user(s) (MRR@5); they are excluded from all systems.",
     )
 
 
@@ -212,7 +212,7 @@ def test_a_metric_that_one_system_lacks_is_left_out_and_said():
     weak = evaluate(WEAK, TRUTH, ["MRR@5", "nDCG@5"], per_user=True)
     found = compare({"weak": weak, "strong": evaluate(STRONG, TRUTH, "MRR@5", per_user=True)}, **QUICK)
     assert [row.metric for row in found] == ["MRR@5"]
-    assert found.notes == ("nDCG@5: not in every system, left out.",)
+    assert found.notes == ("nDCG@5: not in every system, excluded.",)
 
 
 def test_every_way_out_tells_the_same_numbers(tmp_path):

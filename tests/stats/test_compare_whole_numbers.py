@@ -17,7 +17,7 @@ from bridgeval.engine.plan import Execution, Plan, merge_all
 from bridgeval.engine.source import source_of
 from bridgeval.engine.state import Sums
 from bridgeval.spec import parse_all
-from bridgeval.stats.half_sample import Dealt, numbers_of
+from bridgeval.stats.half_sample import Dealt
 from tests.compared import ITEMS, QUICK, STRONG, TRUTH, USERS, WEAK
 
 
@@ -91,8 +91,10 @@ def test_the_groups_that_halves_are_made_of_keep_what_each_user_has_in_the_histo
     source, how = source_of(STRONG, TRUTH, **given), Execution(torch.device("cpu"), batch_size=50)
     (dealt,) = source.run(Plan.of([Dealt(plan, seed=3)]), how)
     assert len(dealt.states) > 50
-    together = numbers_of(plan.compute(merge_all(plan, list(dealt.states.values()))))
-    assert together == pytest.approx(numbers_of(plan.compute(source.run(plan, how))), abs=1e-12, nan_ok=True)
+    together = plan.compute(merge_all(plan, list(dealt.states.values())))
+    for metric, result in plan.compute(source.run(plan, how)).items():
+        found = together[metric].numbers(str(metric))
+        assert found == pytest.approx(result.numbers(str(metric)), abs=1e-12, nan_ok=True)
 
 
 def test_a_median_is_compared_by_halves_and_not_by_the_mean_of_its_users():

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from scipy import stats
 
 from bridgeval import check, evaluate
-from bridgeval.baselines import save_baseline
 from bridgeval.cli import program
 from bridgeval.errors import BadParameterError, InputError, MisalignedError
 from bridgeval.slices import of_items
+from bridgeval.systems import save_baseline
 
 RNG = np.random.default_rng(8)
 USERS = range(400)
@@ -110,7 +110,7 @@ def test_other_users_cannot_be_paired():
     with pytest.raises(MisalignedError):
         check(GOOD, TRUTH, other, "MRR@10=1%")
     later = evaluate({u + 1000: ["x"] for u in USERS}, {u + 1000: ["x"] for u in USERS}, "MRR@10", per_user=True)
-    with pytest.raises(MisalignedError, match="too few to test"):
+    with pytest.raises(MisalignedError, match="too few for a test"):
         check(GOOD, TRUTH, later, "MRR@10=1%")
 
 
@@ -141,7 +141,7 @@ def test_a_slice_that_is_shown_to_be_worse_fails_the_gate_though_everyone_holds(
     assert not gate.holds
     assert [(row.slice, row.verdict) for row in gate.slices] == [("slice = hit", "worse"), ("slice = spared", "holds")]
     assert "MRR@10 · slice = hit" in str(gate)
-    assert "1 of 2 slice(s) shown to drop by more than the limit, at 0.05 with Holm's correction." in str(gate)
+    assert "1 of 2 slice(s) drop significantly by more than the limit, at 0.05 with Holm's correction." in str(gate)
     assert "| MRR@10 · slice = hit" in gate.to_markdown()
     assert ElementTree.fromstring(gate.to_junit().partition("?>")[2].strip()).get("failures") == "1"
 
@@ -305,10 +305,10 @@ def test_exit_code_1_where_a_worsened_copy_is_checked_with_junit_and_markdown(fo
     [
         ("none.json", "MRR@10=1%", "there is no baseline"),
         ("means.json", "MRR@10=1%", "means but no per-user values"),
-        ("gone.json", "MRR@10=1%", "it cannot be made again: there is no file to read"),
+        ("gone.json", "MRR@10=1%", "it cannot be evaluated again: there is no file to read"),
         ("text.json", "MRR@10=1%", "neither a report nor per-user values"),
         ("old.json", "nDCG@7=1%", "no per-user values of nDCG@7"),
-        ("old.json", "MRR@10=lots", "a drop from 0 up"),
+        ("old.json", "MRR@10=lots", "the largest acceptable drop"),
         ("old.json", "MMR@10=1%", "there is no metric"),
     ],
 )

@@ -12,8 +12,7 @@ import pytest
 
 from bridgeval.stats import bootstrap as rs
 from bridgeval.stats import tests as st
-from bridgeval.stats.comparison import Settings
-from bridgeval.stats.paired import permutation_p
+from bridgeval.stats.differences import Settings, permutation_p
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +46,7 @@ def test_intervals_cover_the_truth_in_94_to_96_percent():
     first, second = two_systems()
     shares = {}
     for what, values, truth in (("mean", first, TRUE_MEAN), ("difference", second - first, 0.0)):
-        means = rs.resampled_means(values, rs.user_draws(USERS, RESAMPLES, seed=1))
+        means = rs.resample_means(values, rs.user_draws(USERS, RESAMPLES, seed=1))
         low, high = rs.bca_intervals(values, means, 0.95)
         shares[what] = float(((low <= truth) & (truth <= high)).mean())
     print(shares)

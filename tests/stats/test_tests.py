@@ -33,7 +33,7 @@ def test_t_is_statsmodels_and_scipys():
 
 @pytest.mark.parametrize("users", [2, 3, 10, 40, 300])
 def test_wilcoxon_is_scipys_for_few_and_many_users(users):
-    change = st.differences(SECOND[:users], FIRST[:users]) + 0.01
+    change = st.subtract(SECOND[:users], FIRST[:users]) + 0.01
     statistic, p = st.wilcoxon_test(change)
     for column in range(change.shape[1]):
         theirs = stats.wilcoxon(change[:, column])
@@ -112,8 +112,8 @@ def test_detectable_difference_is_statsmodels():
 
 
 def test_differences_below_the_engines_precision_are_ties():
-    assert st.differences(np.array([0.1 + 0.2]), np.array([0.3])).tolist() == [0.0]
-    assert st.differences(np.array([1e-9]), np.array([0.0])).tolist() == [1e-9]
+    assert st.subtract(np.array([0.1 + 0.2]), np.array([0.3])).tolist() == [0.0]
+    assert st.subtract(np.array([1e-9]), np.array([0.0])).tolist() == [1e-9]
 
 
 def test_t_without_spread_is_undefined_and_wilcoxon_without_differences_too():
@@ -124,9 +124,9 @@ def test_t_without_spread_is_undefined_and_wilcoxon_without_differences_too():
     assert p[0] < 0.01
     assert statistic[1] == 0
     assert math.isnan(p[1])
-    assert np.isnan(st.standardised(same)).all()
+    assert np.isnan(st.effect_sizes(same)).all()
 
 
 def test_effect_size_by_hand():
     # Differences 0, 1, 2: mean 1, sample deviation 1.
-    assert st.standardised(np.array([[0.0], [1.0], [2.0]])).tolist() == [1.0]
+    assert st.effect_sizes(np.array([[0.0], [1.0], [2.0]])).tolist() == [1.0]

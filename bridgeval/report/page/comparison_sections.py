@@ -14,7 +14,8 @@ from bridgeval.report.page.sections import CHARTS
 from bridgeval.report.page.slice_sections import slice_section
 
 if TYPE_CHECKING:
-    from bridgeval.stats.comparison import Comparison, Difference
+    from bridgeval.report.comparison import Comparison
+    from bridgeval.stats.differences import Difference
 
 
 def comparison_sections(comparison: Comparison) -> list[Section]:

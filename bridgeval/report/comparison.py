@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import UnknownMetricError
-from bridgeval.report.exports import FORMAT, Exports, written
+from bridgeval.report.exports import FORMAT, Exports, write_text
 from bridgeval.report.manifest import versions
 from bridgeval.report.table_view import Cell, Wide, WideRow, number
+from bridgeval.stats.differences import CORRECTIONS, FAMILIES, TESTS, Difference, Mean, Settings
 from bridgeval.stats.tests import Friedman
 
 if TYPE_CHECKING:
@@ -20,126 +21,6 @@ if TYPE_CHECKING:
     from bridgeval.report.page.page_data import Section
     from bridgeval.report.report import Report
     from bridgeval.stats.slice_results import Slices
-
-Test = Literal["t", "wilcoxon", "permutation"]
-Correction = Literal["holm", "bh", "none"]
-Family = Literal["all", "metric", "system"]
-
-TESTS: Mapping[Test, str] = {
-    "t": "paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "permutation": "paired permutation test",
-}
-CORRECTIONS: Mapping[Correction, str] = {
-    "holm": "Holm-adjusted",
-    "bh": "Benjamini-Hochberg-adjusted",
-    "none": "unadjusted",
-}
-FAMILIES: Mapping[Family, str] = {
-    "all": "all metrics and systems",
-    "metric": "all systems, each metric for itself",
-    "system": "all metrics, each system for itself",
-}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a comparison was made.
-
-    Attributes:
-        test: whose p decides.
-        correction: how that p is adjusted for the number of tests.
-        family: which tests are counted together.
-        alpha: differences with an adjusted p below are called significant; intervals have confidence 1 - alpha.
-        power: of the minimum detectable difference.
-        resamples: of the bootstrap and of the permutation test.
-        halves: random half-samples of users for metrics that give users no value.
-        seed: of all that is random.
-    """
-
-    test: Test = "t"
-    correction: Correction = "holm"
-    family: Family = "all"
-    alpha: float = 0.05
-    power: float = 0.8
-    resamples: int = 10_000
-    halves: int = 200
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A system's value of a metric over the users that all systems share, and its interval."""
-
-    system: str
-    metric: str
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A system against the baseline in one metric.
-
-    Attributes:
-        users: users with a value from every system.
-        difference: value minus baseline value, and its interval `low`, `high`.
-        higher_is_better: None where neither direction is better.
-        t, wilcoxon: the statistics.
-        p_t, p_wilcoxon, p_permutation: two-sided, before any correction.
-        p: of the deciding test; `p_holm` and `p_bh` are adjusted over the family, `tests` of them.
-        d_z: mean of the differences over their standard deviation.
-        superiority: the share of users for whom the system is better, ties counted half.
-        wins, ties, losses: users for whom the system is better, the same, worse (without a direction: higher, lower).
-        detectable: the smallest true difference found with the power asked for.
-        method: "paired" users, or "half-samples" where users have no value; "none" gives the difference alone.
-        adjusted: the p that decides.
-        significant: whether it is below alpha.
-    """
-
-    metric: str
-    system: str
-    baseline: str
-    users: int
-    value: float
-    baseline_value: float
-    difference: float
-    low: float = math.nan
-    high: float = math.nan
-    higher_is_better: bool | None = True
-    t: float = math.nan
-    p_t: float = math.nan
-    wilcoxon: float = math.nan
-    p_wilcoxon: float = math.nan
-    p_permutation: float = math.nan
-    p: float = math.nan
-    p_holm: float = math.nan
-    p_bh: float = math.nan
-    adjusted: float = math.nan
-    tests: int = 0
-    significant: bool = False
-    d_z: float = math.nan
-    superiority: float = math.nan
-    wins: int = 0
-    ties: int = 0
-    losses: int = 0
-    detectable: float = math.nan
-    method: Literal["paired", "half-samples", "none"] = "paired"
-
-    @property
-    def relative(self) -> float:
-        """The difference as a share of the baseline's value."""
-        return self.difference / abs(self.baseline_value) if self.baseline_value else math.nan
-
-    @property
-    def mark(self) -> str:
-        """▲ significantly better, ▼ significantly worse, * significantly different where no direction is better."""
-        if not self.significant:
-            return ""
-        if self.higher_is_better is None:
-            return "*"
-        return "▲" if (self.difference > 0) == self.higher_is_better else "▼"
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,7 +139,7 @@ class Comparison(Exports):
         """The report page with the comparison in it, one self-contained file."""
         from bridgeval.report.page.page import page
 
-        return written(
+        return write_text(
             page(self.reports, title="Comparison", manifest=self.manifest, more=self.sections(), **more), path
         )
 

@@ -1,0 +1,97 @@
+"""Gate: the result of `bridgeval.check` in words, as Markdown and as JUnit XML."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+from bridgeval.report.exports import write_text
+from bridgeval.report.table_view import number
+from bridgeval.stats.non_inferiority import Check
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether a system may replace its baseline.
+
+    Attributes:
+        checks: one for each metric, over all users.
+        alpha: the level of the tests.
+        notes: sentences about the data.
+        slices: one for each metric and slice.
+    """
+
+    checks: tuple[Check, ...]
+    alpha: float
+    notes: tuple[str, ...] = ()
+    slices: tuple[Check, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return all(check.passes for check in (*self.checks, *self.slices))
+
+    @property
+    def worse(self) -> list[Check]:
+        """Slices that are significantly worse, the smallest p first."""
+        return sorted((check for check in self.slices if not check.passes), key=lambda check: check.p_worse)
+
+    def sentences(self) -> list[str]:
+        """A line for each metric and for each slice that is worse; then how slices are tested, and the notes."""
+        lines = [describe(check) for check in (*self.checks, *self.worse)]
+        if self.slices:
+            lines.append(
+                f"{len(self.worse)} of {len(self.slices)} slice(s) drop significantly by more than the limit, at "
+                f"{self.alpha:g} with Holm's correction."
+            )
+        return [*lines, *self.notes]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def to_dict(self) -> dict[str, Any]:
+        checks, slices = ([asdict(check) for check in rows] for rows in (self.checks, self.slices))
+        return {"holds": self.holds, "alpha": self.alpha, "checks": checks, "slices": slices, "notes": list(self.notes)}
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A table for a merge request."""
+        from tabulate import tabulate
+
+        rows = [
+            [c.title, number(c.baseline), number(c.value), f"{c.gain:+.4f}", f"{c.bound:+.4f}", f"-{number(c.margin)}",
+             f"{c.users:,}", c.verdict]
+            for c in (*self.checks, *self.slices)
+        ]  # fmt: skip
+        head = ["metric", "baseline", "now", "gain", f"{1 - self.alpha:.0%} bound", "limit", "users", "verdict"]
+        slices = " No slice may drop significantly by more than its limit." if self.slices else ""
+        rule = f"every metric must be shown to drop by less than its limit.{slices}"
+        title = f"**{'Holds' if self.holds else 'Does not hold'}**: {rule}"
+        table = tabulate(rows, head, "github", disable_numparse=True)
+        return write_text("\n\n".join([title, table, *self.notes]) + "\n", path)
+
+    def to_junit(self, path: str | os.PathLike[str] | None = None) -> str:
+        """JUnit XML: a test case for each metric and slice."""
+        rows = (*self.checks, *self.slices)
+        failed = str(sum(not check.passes for check in rows))
+        suite = ElementTree.Element(
+            "testsuite", name="bridgeval check", tests=str(len(rows)), failures=failed, errors="0"
+        )
+        for check in rows:
+            case = ElementTree.SubElement(suite, "testcase", classname="bridgeval.check", name=check.title)
+            if not check.passes:
+                failure = ElementTree.SubElement(case, "failure", type=check.verdict, message=describe(check))
+                failure.text = describe(check)
+        return write_text(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n", path)
+
+
+def describe(check: Check) -> str:
+    """One check in a sentence."""
+    moved = f"{check.title} {number(check.baseline)} -> {number(check.value)} over {check.users:,} users"
+    allowed = f"the largest acceptable drop is {number(check.margin)}"
+    if check.verdict == "holds":
+        return f"{moved}: holds, a drop of {check.limit} is ruled out (p = {check.p:.3g})"
+    if check.verdict == "worse":
+        adjusted = f" (Holm-adjusted p = {check.p_worse:.3g})" if check.slice else ""
+        return f"{moved}: worse, it drops by {number(-check.gain)} and {allowed}{adjusted}"
+    return f"{moved}: unsure, the drop could be {number(-check.bound)} and {allowed}; use more users or a wider limit"

@@ -1,0 +1,142 @@
+"""verify: evaluates a recorded report again and compares. The manifest records what is needed for that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from bridgeval.errors import InputError
+from bridgeval.report.manifest import STDIN, describe_file, versions
+
+if TYPE_CHECKING:
+    from bridgeval.config import Request
+
+TOLERANCE = 1e-9
+# Settings that say where results go, not what they are.
+NOT_RECORDED = ("out", "report", "per_user", "format", "inspect")
+
+
+def record_request(request: Request, folder: str) -> dict[str, Any]:
+    """The manifest of an evaluated request; paths in it are relative to `folder`, where the report will be."""
+    settings = request.model_dump(exclude_defaults=True, mode="json", exclude=set(NOT_RECORDED))
+    settings["metrics"] = list(request.metrics)
+    for name, value in settings.items():
+        if isinstance(value, str) and value in request.files.values():
+            settings[name] = _relative(value, folder)
+    if request.by:
+        settings["by"] = [_relative(path, folder) for path in request.by]
+    settings["recommendations"] = {name: _relative(path, folder) for name, path in request.recommendations.items()}
+    beside = {"per_user": _relative(request.per_user, folder)} if request.per_user else {}
+    return beside | {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "request": settings,
+        "inputs": {r: {"path": _relative(path, folder), **describe_file(path)} for r, path in request.files.items()},
+        "seed": None,
+    }
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number, an input or a version that is not as recorded."""
+
+    what: str
+    recorded: str
+    now: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result of evaluating a report again.
+
+    Attributes:
+        values: how many numbers were compared.
+        inputs: how many inputs were hashed.
+        changes: numbers and inputs that are not as recorded; none means that the report is confirmed.
+        versions: packages with another version, which alone is not a failure.
+    """
+
+    values: int
+    inputs: int
+    changes: tuple[Change, ...]
+    versions: tuple[Change, ...]
+
+
+def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANCE) -> Verification:
+    """Evaluates a report again that `to_json` wrote.
+
+    Args:
+        document: the parsed JSON.
+        folder: the folder of the report; the paths in it are relative to it.
+        tolerance: the relative difference up to which two numbers are the same.
+    """
+    from bridgeval.config import run
+    from bridgeval.report import Reports
+
+    manifest, request = document.get("manifest", {}), _read_request(document, folder)
+    changes = _changed_inputs(manifest["inputs"], request.files)
+    recorded = {_key(row): row for row in document["results"]}
+    now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
+    for key in recorded | now:
+        before, after = (rows[key]["value"] if key in rows else "missing" for rows in (recorded, now))
+        if not _same(before, after, tolerance):
+            changes.append(Change(" ".join(filter(None, key)), str(before), str(after)))
+    old, new = manifest.get("versions", {}), versions()
+    others = tuple(Change(name, old[name], new[name]) for name in new if name in old and old[name] != new[name])
+    return Verification(len(recorded), len(request.files), tuple(changes), others)
+
+
+def recorded_request(document: Mapping[str, Any], folder: str) -> Request:
+    """The request that made a report; an InputError if one of its inputs has changed."""
+    request = _read_request(document, folder)
+    changed = _changed_inputs(document["manifest"]["inputs"], request.files)
+    if changed:
+        raise InputError(f"{', '.join(one.what for one in changed)} changed since")
+    return request
+
+
+def _read_request(document: Mapping[str, Any], folder: str) -> Request:
+    from bridgeval.config import build_request, resolve_path
+
+    manifest = document.get("manifest", {})
+    if "request" not in manifest:
+        raise InputError(
+            "this report does not record how it was made",
+            "no request in its manifest",
+            "only reports that `bridgeval evaluate --format json` wrote can be verified",
+        )
+    if any(given.get("path") == STDIN for given in manifest["inputs"].values()):
+        raise InputError(
+            "this report was made from standard input, which is gone", hint="evaluate files to verify later"
+        )
+    report = os.path.join(folder, "report.json")
+    settings = {name: resolve_path(report, name, value) for name, value in manifest["request"].items()}
+    return build_request(settings | {"inspect": False}, "the manifest")
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["system"], row["metric"], "" if row["slice"] == "all" else row["slice"]
+
+
+def _same(before: Any, after: Any, tolerance: float) -> bool:
+    if isinstance(before, str) or isinstance(after, str):
+        return bool(before == after)
+    if before is None or after is None or after != after:
+        # JSON has no NaN: a recorded null is one.
+        return before is None and (after is None or after != after)
+    return bool(abs(before - after) <= tolerance * max(abs(before), abs(after), 1e-300))
+
+
+def _changed_inputs(recorded: Mapping[str, Any], files: Mapping[str, str]) -> list[Change]:
+    now = {role: describe_file(path)["sha256"] for role, path in files.items()}
+    return [
+        Change(role, f"sha256 {given['sha256'][:12]}", f"sha256 {now[role][:12]}")
+        for role, given in recorded.items()
+        if role in now and now[role] != given["sha256"]
+    ]
+
+
+def _relative(path: str, folder: str) -> str:
+    return path if path == STDIN else os.path.relpath(path, folder or os.curdir)
