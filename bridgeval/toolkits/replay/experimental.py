@@ -168,7 +168,7 @@ class Experiment(Systems):
     """Values of several systems in one table.
 
     Args:
-        test: the ground truth; the same for all systems.
+        test: the ground truth, the same for all systems.
         metrics: metric object -> the cutoff or cutoffs.
         calc_median: whether to add a column with the (lower) median after each value.
         calc_conf_interval: the confidence of a column with half the width of the mean's interval; None adds none.

@@ -99,7 +99,7 @@ class Experiment(Systems):
 
     Args:
         metrics: as for OfflineMetrics.
-        ground_truth: what proved relevant; the same for all systems.
+        ground_truth: the relevant items, the same for all systems.
         train: for Coverage, Novelty and Surprisal.
         base_recommendations: for Unexpectedness; one frame, or several by name.
         query_column: name of the column with users; this and the following hold for all metrics.

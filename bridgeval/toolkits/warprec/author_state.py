@@ -60,34 +60,36 @@ class Part:
             value = value - default.cpu()
         return Part(name, axis, reduction, default, value, users)
 
-    def merge(self, other: Part, spread: tuple[Tensor, Tensor] | None) -> Part:
-        """Both together; `spread` holds the positions of the items of each among the items of both."""
+    def merge(self, other: Part, positions: tuple[Tensor, Tensor] | None, items: int) -> Part:
+        """Both together.
+
+        Args:
+            other: the same state of other users.
+            positions: of the items of each among the items of both; None where both count the same items.
+            items: the number of items of both.
+        """
         users = self.users + other.users
         if self.axis == "users":
             return replace(self, value=torch.cat([self.value, other.value]), users=users)
         if self.axis is None and self.reduction == "cat":
             return replace(self, value=self.value + other.value, users=users)
         first, second = self.value, other.value
-        if self.axis == "items" and spread is not None:
-            size = int(max(place.max() if len(place) else -1 for place in spread)) + 1
-            first, second = self._spread(first, spread[0], size), other._spread(second, spread[1], size)
+        if self.axis == "items" and positions is not None:
+            first, second = self._spread(positions[0], items), other._spread(positions[1], items)
         if self.reduction == "mean":
             merged = (first * self.users + second * other.users) / max(users, 1)
-        elif self.reduction == "max":
-            merged = torch.maximum(first, second)
-        elif self.reduction == "min":
-            merged = torch.minimum(first, second)
         elif callable(self.reduction):
             merged = self.reduction(torch.stack([first, second]))
         else:
-            merged = first + second
+            extreme = {"max": torch.maximum, "min": torch.minimum}
+            merged = extreme.get(self.reduction or "", torch.add)(first, second)
         return replace(self, value=merged, users=users)
 
-    def _spread(self, value: Tensor, places: Tensor, size: int) -> Tensor:
+    def _spread(self, positions: Tensor, items: int) -> Tensor:
         """Rows scattered to their positions among more items; the others hold the default, or no difference from it."""
         fill = 0.0 if self.reduction == "sum" or not self.default.numel() else self.default.flatten()[0]
-        spread = torch.full((size, *value.shape[1:]), fill, dtype=value.dtype)
-        spread[places] = value
+        spread = torch.full((items, *self.value.shape[1:]), fill, dtype=self.value.dtype)
+        spread[positions] = self.value
         return spread
 
     def finish(self, order: Tensor, default: Any) -> Any:
@@ -95,11 +97,8 @@ class Part:
         if self.axis == "users":
             return self.value[order]
         if self.reduction == "cat":
-            return (
-                self.value
-                if isinstance(default, list)
-                else torch.cat([one[None] if one.ndim == 0 else one for one in self.value])
-            )
+            tensors = [one[None] if one.ndim == 0 else one for one in self.value]
+            return self.value if isinstance(default, list) else torch.cat(tensors)
         return self.value + default if self.reduction == "sum" else self.value
 
 
@@ -122,16 +121,16 @@ class AuthorState:
     def merge(self, other: AuthorState) -> AuthorState:
         if self.items is None or other.items is None:
             return other if self.items is None else self
-        items, spread = self.items, None
+        items, positions = self.items, None
+        # Batches of one evaluation share the items, and then there is nothing to encode.
         if self.items is not other.items:
-            items, codes = encode_ids([self.items, other.items], "item ids")
-            spread = (torch.from_numpy(codes[0].astype(np.int64)), torch.from_numpy(codes[1].astype(np.int64)))
-        return AuthorState(
-            self.users + other.users,
-            items,
-            {name: part.merge(other.parts[name], spread) for name, part in self.parts.items()},
-            {name: part.merge(other.given[name], spread) for name, part in self.given.items()},
+            items, (first, second) = encode_ids([self.items, other.items], "item ids")
+            positions = (torch.from_numpy(first.astype(np.int64)), torch.from_numpy(second.astype(np.int64)))
+        parts, given = (
+            {name: part.merge(theirs[name], positions, len(items)) for name, part in ours.items()}
+            for ours, theirs in ((self.parts, other.parts), (self.given, other.given))
         )
+        return AuthorState(self.users + other.users, items, parts, given)
 
     def sort_users(self) -> tuple[Ids, Tensor]:
         """All users in the order of their ids, and the position of each in the concatenated states."""

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import Inputs, LocalSource, TypedLoader, is_path, open_table
+from bridgeval.plugin import Source, TypedLoader, is_path, open_table, source_of
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 
 class WrittenLoader(TypedLoader):
-    """Recommendations that WarpRec wrote: what `read_recommendations` gives or, with `loader="warprec"`, the path.
+    """Recommendations that WarpRec wrote: the result of `read_recommendations` or, with `loader="warprec"`, a path.
 
-    The relevance and the history may be paths of its split files; ids are strings on both sides.
+    The relevance and the history may be paths of split files; ids are strings on both sides.
     """
 
     name = "warprec"
     reads = ((Recommendations, object),)
 
-    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> LocalSource:
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         written = read_recommendations(recommendations) if is_path(recommendations) else recommendations
-        pairs = {name: _split(extras.pop(name, None)) for name in ("history", "prev_scores", "baseline")}
+        splits = {name: _read_split(extras.pop(name, None)) for name in ("history", "prev_scores", "baseline")}
         others = {name: open_table(value) for name, value in extras.items()}
-        inputs = Inputs.of(written.rows, _split(relevance), **pairs, **others)
-        return LocalSource(inputs.slates, inputs.context, inputs.offers)
+        return source_of(written.rows, _read_split(relevance), **splits, **others)
 
 
-def _split(value: Any) -> Any:
+def _read_split(value: Any) -> Any:
     return read_split(value) if is_path(value) else value
