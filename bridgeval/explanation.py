@@ -1,4 +1,4 @@
-"""explain: why two metrics of one kind give two numbers on the same data."""
+"""explain: why two definitions of a metric give different numbers on the same data."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
 
-# What a parameter decides, in words.
+# Parameter -> what it decides, in words.
 AXES = {
     "k": "the cutoff",
     "gain": "what a relevant item is worth",
-    "ideal": "the list that the list is measured against",
-    "discount": "how fast places lose weight",
-    "divide_by": "what the sum is divided by",
-    "users": "who is averaged over",
-    "order": "whether scores or the given order rank the list",
-    "ties": "what decides between equal scores",
+    "ideal": "the ideal list",
+    "discount": "how fast the weight of ranks falls",
+    "divide_by": "the denominator",
+    "users": "the users averaged over",
+    "order": "whether lists are ranked by score or as given",
+    "ties": "the order of equal scores",
     "duplicates": "whether a repeated item counts again",
     "truth_duplicates": "whether a repeated relevant row counts again",
     "masked": "whether items scored -inf are part of the list",
     "cut": "how many rows are kept before repeated items are removed",
-    "above": "from which gain on an item is relevant",
-    "over": "how users' values become one number",
+    "above": "the gain above which an item is relevant",
+    "over": "how the users' values are summarized",
     "confidence": "the confidence of the interval",
-    "lone": "the interval of a single user's value",
-    "repeated": "whether a repeated item is found again",
-    "count": "whether hits are counted or only noticed",
-    "average": "whether pairs or users are averaged over",
+    "lone": "the interval if only one user has a value",
+    "repeated": "whether a repeated item is a hit again",
+    "count": "whether hits are counted or only one is needed",
+    "average": "whether the mean is over pairs or users",
     "weight": "how users are weighted",
 }
 
@@ -43,8 +43,8 @@ class Step:
     Attributes:
         parameter: its name.
         before, after: its two values.
-        effect: by how much the number moved at this step.
-        alone: by how much it moves when nothing but this parameter is switched.
+        effect: the change of the value at this step.
+        alone: the change of the value if only this parameter is switched.
     """
 
     parameter: str
@@ -60,11 +60,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Two numbers and the steps between them; the effects of the steps add up to the difference.
+    """Two values and the steps between them; the effects of the steps add up to the difference.
 
     Attributes:
         first, second: the names asked for.
-        values: their numbers.
+        values: their values.
         steps: the largest effect first.
     """
 
@@ -96,10 +96,10 @@ class Explanation:
 def explain(
     recommendations: Any, relevance: Any, first: str | Metric, second: str | Metric, **given: Any
 ) -> Explanation:
-    """Walks from one metric to the other, switching one parameter at a time, all in a single pass over the data.
+    """Explains the difference of two metrics: switches one parameter at a time from the first to the second.
 
-    Each step switches the parameter that, alone, moves the number most towards where it has to go; those that change
-    nothing on this data come last, with an effect of 0.
+    Parameters that alone move the value most towards the second come first; those that change nothing on this data
+    come last, with an effect of 0.
 
     Args:
         recommendations, relevance: as for `evaluate`.
@@ -112,9 +112,9 @@ def explain(
     MAP(divide_by="k")@2   0.375000
     difference            -0.125000
     because
-      -0.125000  what the sum is divided by (divide_by: "relevant" -> "k")
-      +0.000000  what decides between equal scores (ties: "given" -> "item_descending")
-      +0.000000  from which gain on an item is relevant (above: None -> 0.0)
+      -0.125000  the denominator (divide_by: "relevant" -> "k")
+      +0.000000  the order of equal scores (ties: "given" -> "item_descending")
+      +0.000000  the gain above which an item is relevant (above: None -> 0.0)
     """
     start, end = (_single(one, given.get("convention")) for one in (first, second))
     if type(start) is not type(end):

@@ -1,4 +1,4 @@
-"""Plugins: built-ins and strangers through the same hooks; look-up by name; collisions; failures by distribution."""
+"""Plugins: finds them, looks up what they offer by name, and isolates their failures. Built-ins use the same hooks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, distributions
 from typing import TYPE_CHECKING, Any
@@ -48,8 +48,8 @@ class PluginInfo:
 
     Attributes:
         name: the entry point's name; the module for built-ins.
-        distribution: the package it came with, and its version.
-        error: why it was left out, if it was.
+        distribution: its package and version.
+        error: why it, or one of its offers, was left out.
     """
 
     name: str
@@ -59,11 +59,11 @@ class PluginInfo:
 
 @dataclass(frozen=True, eq=False)
 class Plugins:
-    """What is installed.
+    """The plugins of an environment and their offers.
 
     Attributes:
-        manager: pluggy's.
-        infos: every plugin, those left out included.
+        manager: the manager of pluggy.
+        infos: every plugin, also those that were left out.
     """
 
     manager: pluggy.PluginManager
@@ -72,18 +72,18 @@ class Plugins:
     @cached_property
     def metrics(self) -> dict[str, type[Metric]]:
         """Metric classes by their name."""
-        return self._collected("bridgeval_metrics", lambda metric: metric.name, "metric")
+        return self._collect("bridgeval_metrics", lambda metric: metric.name, "metric")
 
     @cached_property
     def loaders(self) -> dict[str, Loader]:
-        return self._collected("bridgeval_loaders", lambda loader: loader.name, "loader")
+        return self._collect("bridgeval_loaders", lambda loader: loader.name, "loader")
 
     @cached_property
     def conventions(self) -> dict[str, Convention]:
-        return self._collected("bridgeval_conventions", lambda table: table.toolkit, "convention")
+        return self._collect("bridgeval_conventions", lambda table: table.toolkit, "convention")
 
     def loader_for(self, recommendations: Any, relevance: Any, choice: str | Loader | None = None) -> Loader:
-        """The one loader that recognizes the objects, or the one chosen, by name or as it is."""
+        """The loader chosen, by name or as an object; without a choice the only one that recognizes the objects."""
         if choice is not None and not isinstance(choice, str):
             return choice
         if choice is not None:
@@ -94,60 +94,70 @@ class Plugins:
                     "see `bridgeval plugins`",
                 )
             return self.loaders[choice]
-        fitting = [x for x in self.loaders.values() if x.recognizes(recommendations, relevance)]
+        fitting = []
+        for name, loader in self.loaders.items():
+            try:
+                if loader.recognizes(recommendations, relevance):
+                    fitting.append(loader)
+            except Exception as error:
+                problem = PluginFailedError(f"the loader {name!r} failed in recognizes and is not used", repr(error))
+                warnings.warn(str(problem), PluginWarning, stacklevel=3)
+        if len(fitting) == 1:
+            return fitting[0]
         kinds = f"{type(recommendations).__name__} and {type(relevance).__name__}"
         if not fitting:
             raise NoLoaderError(
                 "no loader recognizes these recommendations and relevance",
                 kinds,
-                f"{_way_out(recommendations, relevance)}; loaders: {', '.join(self.loaders)}",
+                f"{_suggest_form(recommendations, relevance)}; loaders: {', '.join(self.loaders)}",
             )
-        if len(fitting) > 1:
-            names = [loader.name for loader in fitting]
-            raise AmbiguousLoaderError(
-                f"several loaders recognize these objects: {', '.join(names)}",
-                kinds,
-                "choose one with {argument}",
-                argument="loader",
-                value=names[0],
-            )
-        return fitting[0]
+        names = [loader.name for loader in fitting]
+        raise AmbiguousLoaderError(
+            f"several loaders recognize these objects: {', '.join(names)}",
+            kinds,
+            "choose one with {argument}",
+            argument="loader",
+            value=names[0],
+        )
 
-    def _collected(self, hook: str, name_of: Callable[[Any], str], what: str) -> dict[str, Any]:
+    def _collect(self, hook: str, name_of: Callable[[Any], str], what: str) -> dict[str, Any]:
         """Offers of all plugins by name. A plugin that fails, or offers a taken name, is reported and left out."""
         offers: dict[str, Any] = {}
         owners: dict[str, str] = {}
-        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+        implementations = getattr(self.manager.hook, hook).get_hookimpls()
+        # Built-ins come first, so that no plugin can take a name of theirs, whatever its options of pluggy.
+        for implementation in sorted(implementations, key=lambda one: one.plugin_name not in BUILTIN):
             plugin = implementation.plugin_name
             try:
                 offered = {name_of(offer): offer for offer in implementation.function()}
             except Exception as error:
-                self._leave_out(plugin, PluginFailedError(f"plugin {plugin!r} failed in {hook}", repr(error)))
+                self._report(plugin, PluginFailedError(f"plugin {plugin!r} failed in {hook}", repr(error)))
                 continue
-            lower = {name.lower(): name for name in offers}
+            # Names differ by more than case, since users may type them in any case.
+            spelled = {name.lower(): name for name in offers}
             for name, offer in offered.items():
-                taken = lower.get(name.lower())
-                if taken is not None:
-                    problem = DuplicateNameError(
-                        f"{what} {name!r} of plugin {plugin!r} is left out, the name is taken",
-                        f"{owners[taken]!r} offers it already",
-                        f"rename it, or switch one off with {DISABLE}={plugin}",
-                    )
-                    self._leave_out(plugin, problem)
+                taken = spelled.get(name.lower())
+                if taken is None:
+                    offers[name], owners[name] = offer, plugin
                     continue
-                offers[name] = offer
-                owners[name] = plugin
+                problem = DuplicateNameError(
+                    f"{what} {name!r} of plugin {plugin!r} is left out because the name is taken",
+                    f"{owners[taken]!r} offers it already",
+                    f"rename it, or switch one off with {DISABLE}={plugin}",
+                )
+                self._report(plugin, problem)
         return offers
 
-    def _leave_out(self, plugin: str, problem: Exception) -> None:
+    def _report(self, plugin: str, problem: Exception) -> None:
+        """Warns of a problem and notes it in the list of plugins."""
         for at, info in enumerate(self.infos):
             if info.name == plugin:
-                self.infos[at] = PluginInfo(info.name, info.distribution, str(problem))
+                self.infos[at] = replace(info, error=str(problem))
         warnings.warn(str(problem), PluginWarning, stacklevel=4)
 
 
-def _way_out(recommendations: Any, relevance: Any) -> str:
-    """What to give in place of objects that nobody reads."""
+def _suggest_form(recommendations: Any, relevance: Any) -> str:
+    """A hint for objects that no loader reads."""
     for value in (recommendations, relevance):
         if hasattr(value, "collect") and hasattr(value, "lazy"):
             return "call .collect() first"
@@ -170,7 +180,7 @@ def load_plugins(
     Args:
         disabled: names of entry points to leave out; "all" leaves out every one.
         builtin: modules that implement hooks.
-        entry_points: (distribution, entry point) pairs; None looks at what is installed.
+        entry_points: (distribution, entry point) pairs; None finds those of installed packages.
     """
     manager = pluggy.PluginManager("bridgeval")
     manager.add_hookspecs(hookspecs)
@@ -189,7 +199,7 @@ def load_plugins(
             problem = PluginFailedError(
                 f"plugin {point.name!r} of {distribution} could not be loaded",
                 repr(error),
-                "the rest goes on",
+                "the other plugins work without it",
             )
             plugins.infos.append(PluginInfo(point.name, distribution, str(problem)))
             warnings.warn(str(problem), PluginWarning, stacklevel=2)
@@ -199,7 +209,7 @@ def load_plugins(
 
 
 def _register(manager: pluggy.PluginManager, point: EntryPoint) -> None:
-    """Loads and registers a plugin; one that implements no such hook, or implements it wrongly, is not kept."""
+    """Loads and registers a plugin; unregisters it if it implements an unknown hook, or one with wrong arguments."""
     if manager.has_plugin(point.name):
         raise DuplicateNameError(f"another plugin is called {point.name!r}", hint="rename the entry point")
     try:
@@ -212,7 +222,7 @@ def _register(manager: pluggy.PluginManager, point: EntryPoint) -> None:
 
 
 def installed_entry_points() -> list[tuple[str, EntryPoint]]:
-    """Entry points of the group with the distribution each came with."""
+    """Entry points of the group, each with its distribution."""
     found: dict[tuple[str, str], tuple[str, EntryPoint]] = {}
     for distribution in distributions():
         label = f"{distribution.metadata['Name']} {distribution.version}"
@@ -223,7 +233,7 @@ def installed_entry_points() -> list[tuple[str, EntryPoint]]:
 
 
 def installed() -> Plugins:
-    """The plugins of this environment, loaded once; `BRIDGEVAL_DISABLE_PLUGINS` (a comma list) switches off."""
+    """The plugins of this environment, loaded once; `BRIDGEVAL_DISABLE_PLUGINS` lists those to switch off."""
     return _installed(os.environ.get(DISABLE, ""))
 
 

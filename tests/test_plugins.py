@@ -128,6 +128,22 @@ def test_a_name_that_is_taken_is_left_out_and_both_owners_are_named(plugin):
     assert "NDCG" not in found.metrics
 
 
+def test_no_plugin_takes_a_name_of_a_built_in_by_its_order(plugin):
+    source = METRIC.format(name="NDCG").replace("@bridgeval.hookimpl", "@bridgeval.hookimpl(trylast=True)")
+    found = plugins.load_plugins(entry_points=[plugin(source, "last")])
+
+    with pytest.warns(PluginWarning, match=r"metric 'NDCG' of plugin 'last'"):
+        assert found.metrics["nDCG"] is bridgeval.metrics.nDCG
+
+
+def test_a_loader_that_fails_to_recognize_is_reported_and_the_rest_goes_on(plugin):
+    source = LOADER.format(name="moody").replace("return isinstance(recommendations, dict)", "raise KeyError('mood')")
+    found = plugins.load_plugins(entry_points=[plugin(source)])
+
+    with pytest.warns(PluginWarning, match=r"loader 'moody' failed in recognizes.*mood"):
+        assert found.loader_for({}, {}).name == "mapping"
+
+
 def test_two_loaders_of_one_name_are_told_apart(plugin):
     found = plugins.load_plugins(entry_points=[plugin(LOADER.format(name="mapping"), "late")])
 
