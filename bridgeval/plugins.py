@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib.metadata import EntryPoint, distributions
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -224,11 +224,9 @@ def _register(manager: pluggy.PluginManager, point: EntryPoint) -> None:
 def installed_entry_points() -> list[tuple[str, EntryPoint]]:
     """Entry points of the group, each with its distribution."""
     found: dict[tuple[str, str], tuple[str, EntryPoint]] = {}
-    for distribution in distributions():
-        label = f"{distribution.metadata['Name']} {distribution.version}"
-        for point in distribution.entry_points:
-            if point.group == GROUP:
-                found.setdefault((point.name, point.value), (label, point))
+    for point in entry_points(group=GROUP):
+        label = f"{point.dist.metadata['Name']} {point.dist.version}" if point.dist else "unknown"
+        found.setdefault((point.name, point.value), (label, point))
     return list(found.values())
 
 
