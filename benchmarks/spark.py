@@ -29,7 +29,6 @@ from goals import Goal
 from measuring import Library, answer
 
 import bridgeval
-from bridgeval.spark.faults import mapped
 
 FILES = ("recs.parquet", "truth.parquet")
 MLLIB = ("precisionAt", "recallAt", "ndcgAt", "meanAveragePrecisionAt")
@@ -69,7 +68,7 @@ def floor(recs: Any, truth: Any) -> int:
     shown = recs.selectExpr("user_id", "item_id", "double(score) as number", "0 as side")
     united = shown.union(truth.selectExpr("user_id", "item_id", "double(relevance)", "1"))
     placed = united.repartition("user_id").sortWithinPartitions("user_id")
-    return sum(mapped(placed, count, "rows long").toArrow()["rows"].to_pylist())
+    return sum(placed.mapInArrow(count, "rows long").toArrow()["rows"].to_pylist())
 
 
 def mllib(recs: Any, truth: Any) -> Values:
@@ -105,7 +104,7 @@ def worker_memory(spark: Any) -> float:
         for batch in batches:
             yield pa.record_batch({"peak": [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024] * len(batch)})
 
-    return max(mapped(spark.range(0, 8, 1, 4), peak, "peak double").toArrow()["peak"].to_pylist())
+    return max(spark.range(0, 8, 1, 4).mapInArrow(peak, "peak double").toArrow()["peak"].to_pylist())
 
 
 def compare(folder: Path, without: list[str], repeat: int) -> Iterator[Goal]:

@@ -1,24 +1,21 @@
 """The command `bridgeval`.
 
-Commands are named here and imported when they are run, so that `--help` is quick: a command's module imports click
-and nothing heavy at its top. To add one, write a module beside these and a line in COMMANDS.
+COMMANDS lists the commands; each is imported when it is run, so that `--help` is fast. A command's module imports click
+and nothing heavy at its top. To add a command, write a module beside these and a line in COMMANDS.
 
-Exit codes: 0 done; 1 a check said no; 2 the command, its config or a metric's name is wrong; 3 the data is wrong or
-cannot be read; 4 a package or a plugin is missing or failed; 70 a fault of bridgeval; 130 interrupted; 141 the reader
-of the output went away.
+Exit codes: 0 success; 1 a check failed; 2 the command, its config or a metric's name is wrong; 3 the data is wrong or
+cannot be read; 4 a package or a plugin is missing or failed; 70 a bug of bridgeval; 130 interrupted by Ctrl-C; 141 the
+reader of the output closed it.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
-from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -43,8 +40,8 @@ COMMANDS = {
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",
-    "librec": "bridgeval.cli.toolkit_commands:librec",
-    "spark": "bridgeval.cli.toolkit_commands:spark",
+    "librec": "bridgeval.cli.librec:librec",
+    "spark": "bridgeval.cli.spark:spark",
     "verify": "bridgeval.cli.verify:verify",
     "demo": "bridgeval.cli.demo:demo",
     "completion": "bridgeval.cli.completion:completion",
@@ -53,14 +50,11 @@ COMMANDS = {
 # Argument of Python functions -> how it is typed, where that is not its own name.
 FLAGS = {"recommendations": "RECS", "relevance": "TRUTH", "history": "--train", "metrics": "--metric"}
 
-SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, FAULT, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
-# Signals that came; and how often one is put off while a module is imported, a tenth of a second each.
-INTERRUPTS: list[int] = []
-PATIENCE = 100
+SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, BUG, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
 
 
 class Program(click.Group):
-    """A group whose commands are imported when asked for."""
+    """A group that imports a command when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -80,7 +74,7 @@ class Program(click.Group):
             sys.stdout.flush()
             return answer
         except BrokenPipeError:
-            # What Python would still flush at its end must go nowhere.
+            # Python flushes stdout once more at exit, which must not fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(NO_READER) from None
 
@@ -112,56 +106,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
-    # Where there are no alarms, on Windows, Python's own handler is left in place.
-    handles_signals = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    if handles_signals:
-        signal.signal(signal.SIGINT, _interrupt)
-        signal.signal(signal.SIGALRM, _interrupt)
-        sys.unraisablehook = _raise_again
     try:
         code = program.main(given, prog_name="bridgeval", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in given:
             traceback.print_exc()
         code = _explain(error)
-    if handles_signals:
-        # What was put off and is not needed any more must not interrupt the end.
-        signal.setitimer(signal.ITIMER_REAL, 0)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _interrupt(number: int, frame: Any) -> None:
-    """Raises the interruption, but not inside an import: libraries take it for an error there, or end the process."""
-    INTERRUPTS.append(number)
-    if len(INTERRUPTS) <= PATIENCE and _imports(frame):
-        _interrupt_again()
-    else:
-        signal.default_int_handler(number, frame)
-
-
-def _imports(frame: FrameType | None) -> bool:
-    """Whether a module is being imported."""
-    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
-        frame = frame.f_back
-    return frame is not None
-
-
-def _raise_again(lost: Any) -> None:
-    """An interruption where Python cannot raise one, such as a callback of its own, comes again."""
-    if issubclass(lost.exc_type, KeyboardInterrupt):
-        _interrupt_again()
-    else:
-        sys.__unraisablehook__(lost)
-
-
-def _interrupt_again() -> None:
-    """A moment later, by an alarm: it interrupts what is waited for, and takes no lock that may be held here."""
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
-
-
 def _explain(error: BaseException) -> int:
-    """Says what went wrong in one line and a hint; the exit code."""
-    if INTERRUPTS or isinstance(error, click.Abort | KeyboardInterrupt):
+    """Prints one line and a hint about an error; gives the exit code."""
+    # click turns KeyboardInterrupt into Abort.
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         say("interrupted", "")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
@@ -171,19 +128,19 @@ def _explain(error: BaseException) -> int:
         say_error(error)
         return _code(error)
     if type(error).__module__.startswith(("pyspark", "py4j")):
-        say(f"Spark failed: {str(error).strip().splitlines()[0]}", "--debug shows all that Spark said")
+        say(f"Spark failed: {str(error).strip().splitlines()[0]}", "run again with --debug for the whole message")
         return UNAVAILABLE
     say(
         f"bridgeval failed: {type(error).__name__}: {error}",
-        "this is a fault of bridgeval; run again with --debug and report what it prints",
+        "this is a bug of bridgeval; run again with --debug and report the output",
     )
-    return FAULT
+    return BUG
 
 
 def _usage(error: click.ClickException) -> tuple[str, str]:
     message = " ".join(error.format_message().split())
     context = getattr(error, "ctx", None)
-    return message, f"`{context.command_path if context else 'bridgeval'} --help` shows how it is used"
+    return message, f"`{context.command_path if context else 'bridgeval'} --help` shows the usage"
 
 
 def _code(error: BridgevalError) -> int:
@@ -212,13 +169,13 @@ def spell_flag(argument: str, value: Any = None) -> str:
 
 
 def say(message: str, hint: str) -> None:
-    """An error in a line, and what to do about it in another."""
+    """Prints an error in one line, and what to do about it in another."""
     click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(message.split())}", err=True)
     if hint:
         click.echo(f"{click.style('hint:', fg='cyan')}  {' '.join(hint.split())}", err=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Our own warnings in a line; the rest are for developers, not for the person at the terminal."""
+    """Prints our own warnings in one line; those of libraries are for developers and are left out."""
     if issubclass(category, BridgevalWarning):
         click.echo(f"{click.style('warning:', fg='yellow')} {message}", err=True)

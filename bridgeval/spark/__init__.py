@@ -1,13 +1,14 @@
-"""Inside a Spark job: the plan that runs locally, folded on the executors. Nothing here imports pyspark before it must.
+"""Inside a Spark job: the plan that runs locally, folded on the executors. pyspark is imported only when it is used.
 
-frames     each argument as a Spark frame (user, item, numbers), tagged and united
-task       what an executor does: Arrow batches -> whole users -> Slates -> states
-source     SparkSource: one shuffle by user, one pass, states to the driver
-context    popularity and catalogue of a history, counted on the executors
-per_user   per-user values that stay in Spark
-watching   tasks done and to do while a job runs
-faults     an executor's error said on the driver in its own words
-job        the evaluation as a job: paths in, a table out
+role_frames      each argument as a Spark frame (user, item, numbers), and all of them as one
+array_frames     frames with one row per user as long frames
+source           SparkSource: one shuffle by user, one pass, states to the driver
+task             the work of an executor: Arrow batches -> whole users -> Slates -> states
+history_context  popularity and catalogue of a history, counted on the executors
+per_user         per-user values that stay in Spark
+executors        checks of the executors, and their errors on the driver
+job_progress     tasks done and to do while a job runs
+job              the evaluation as a job: paths in, a table out
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from bridgeval.tables.rows import is_spark_frame
 
 if TYPE_CHECKING:
     from bridgeval.engine.source import Source
+    from bridgeval.spark.job import run as run
 
 
 class SparkLoader(TypedLoader):
@@ -30,7 +32,7 @@ class SparkLoader(TypedLoader):
     reads = ((is_spark_frame, object), (object, is_spark_frame))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        from bridgeval.spark.spark_source import SparkSource
+        from bridgeval.spark.source import SparkSource
 
         return SparkSource.of(recommendations, relevance, **extras)
 
@@ -38,3 +40,12 @@ class SparkLoader(TypedLoader):
 @hookimpl
 def bridgeval_loaders() -> Iterable[Loader]:
     return [SparkLoader()]
+
+
+def __getattr__(name: str) -> Any:
+    # `bridgeval.spark.run` needs pyspark, which the loader above must not import.
+    if name == "run":
+        from bridgeval.spark.job import run
+
+        return run
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

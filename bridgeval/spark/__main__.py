@@ -1,8 +1,8 @@
-"""`python -m bridgeval.spark`."""
+"""`python -m bridgeval.spark`: the same as `bridgeval spark`."""
 
 import sys
 
-from bridgeval.spark.job import main
+from bridgeval.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(["spark", *sys.argv[1:]])

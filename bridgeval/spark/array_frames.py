@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FLOATS = (T.FloatType, T.DoubleType, T.DecimalType)
 
 
-def exploded(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
+def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
     """A long frame of one with arrays; a frame without arrays is given back as it is.
 
     An array of structs gives its fields. An array of ids gives `item`, ranked by place. An array (or ML vector) of

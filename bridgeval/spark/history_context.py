@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from bridgeval.engine.needs import Needs
-from bridgeval.spark.faults import mapped, telling
-from bridgeval.spark.task import ROWS_AT_ONCE, whole_users
+from bridgeval.spark.executors import send_errors
+from bridgeval.spark.task import ROWS_AT_ONCE, join_whole_users
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.history import History
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def with_history(context: Context, history: DataFrame, needs: Needs) -> Context:
-    """Adds what a frame (user, item) tells and a metric needs: the catalogue where none was given, popularity."""
+def add_history(context: Context, history: DataFrame, needs: Needs) -> Context:
+    """Adds what metrics need of a frame (user, item): the catalogue if none was given, popularity."""
     catalogue = context.catalogue
     if "item popularity" not in needs.context:
         unknown = catalogue is None and "catalogue" in needs.context
-        return replace(context, catalogue=items_of(history)) if unknown else context
-    popularity, users, pairs = popularity_in(history)
+        return replace(context, catalogue=read_items(history)) if unknown else context
+    popularity, users, pairs = count_popularity(history)
     return replace(
         context,
         catalogue=popularity.ids if catalogue is None else catalogue,
@@ -39,18 +39,18 @@ def with_history(context: Context, history: DataFrame, needs: Needs) -> Context:
     )
 
 
-def items_of(history: DataFrame) -> Ids:
+def read_items(history: DataFrame) -> Ids:
     """The sorted items of a frame (user, item)."""
     return encode_ids([Ids.of(history.select("item").distinct().toArrow()["item"], "item ids in the history")])[0]
 
 
-def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
-    """How many users have each item; then how many users and distinct pairs there are. One shuffle by user."""
+def count_popularity(history: DataFrame) -> tuple[Table, int, int]:
+    """The number of users of each item; then the number of users and of distinct pairs. One shuffle by user."""
     item_type = history.schema["item"].dataType.simpleString()
     by_user = history.select("user", "item").repartition("user").sortWithinPartitions("user")
-    parts = mapped(by_user, _counted, f"item {item_type}, users long, pairs long")
+    parts = by_user.mapInArrow(_count, f"item {item_type}, users long, pairs long")
     counts = parts.groupBy("item").agg(F.sum("users").alias("users"), F.sum("pairs").alias("pairs")).toArrow()
-    # The row without an item counts users, so that one job answers both.
+    # The row without an item counts users, so that one job gives both.
     no_item = np.asarray(counts["item"].is_null())
     items = Ids.of(counts["item"].drop_null(), "item ids in the history")
     numbers = counts["pairs"].to_numpy()[~no_item]
@@ -61,12 +61,12 @@ def popularity_in(history: DataFrame) -> tuple[Table, int, int]:
     return Table(vocabulary, values), users, int(numbers.sum())
 
 
-def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return telling(_partial_counts(batches))
+def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return send_errors(_count_chunks(batches))
 
 
-def _partial_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for chunk in whole_users(batches, ROWS_AT_ONCE):
+def _count_chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for chunk in join_whole_users(batches, ROWS_AT_ONCE):
         users = Ids.of(chunk["user"], "user ids in the history")
         items = Ids.of(chunk["item"], "item ids in the history")
         counted = History.of(Rows(users, items))

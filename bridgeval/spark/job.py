@@ -1,11 +1,10 @@
-"""The evaluation as a job: paths in, a table out. `spark-submit ... -m bridgeval.spark`, or `run` inside a session."""
+"""The evaluation as a job: paths in, a table out."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import bridgeval
-from bridgeval.errors import BridgevalError, InputError
+from bridgeval.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,19 +37,19 @@ def run(
     run_id: str | None = None,
     session: SparkSession | None = None,
 ) -> Report:
-    """Evaluates what Spark finds at the paths.
+    """Evaluates tables that the session reads.
 
     Args:
-        recs: recommendations, at any path that the session can read.
-        truth: what proved relevant.
+        recs: path of the recommendations.
+        truth: path of the relevance.
         metrics: names of metrics.
-        out: where the numbers are appended as a table (run, time, metric, k, value, low, high, users).
-        history: training interactions.
-        columns: which column plays which part.
-        format: of all that is read and written: parquet, delta, orc, csv, json, ...
-        convention: the toolkit whose names and definitions are meant.
-        per_user_out: where per-user values are appended (run, time, user, metric, k, value).
-        run_id: how this run is called in the tables; None makes one up.
+        out: path of a table that the numbers are appended to (run, time, metric, k, value, low, high, users).
+        history: path of the training interactions.
+        columns: part -> column name.
+        format: of every table that is read or written: parquet, delta, orc, csv, json, ...
+        convention: the toolkit that defines names without a prefix.
+        per_user_out: path of a table that per-user values are appended to (run, time, user, metric, k, value).
+        run_id: the name of this run in the tables; None makes one up.
         session: the session; None takes the active one, or starts one with the settings of spark-submit.
     """
     spark = session or SparkSession.getActiveSession() or SparkSession.builder.appName("bridgeval").getOrCreate()
@@ -66,7 +65,7 @@ def run(
     name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
     if out is not None:
         numbers = report.to_pandas().astype(object).to_dict("records")
-        rows = [tuple(_plain({"run": name, "time": now, **row}[column]) for column in _names()) for row in numbers]
+        rows = [{"run": name, "time": now} | {column: _plain(x) for column, x in row.items()} for row in numbers]
         _append(spark.createDataFrame(rows, SCHEMA), out, format)
     if per_user_out is not None:
         values = report.per_user()
@@ -74,32 +73,16 @@ def run(
     return report
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; gives 0, or 1 after saying on standard error what went wrong."""
-    parser = argparse.ArgumentParser("python -m bridgeval.spark", description="Evaluate recommendations inside Spark.")
-    parser.add_argument("--recs", required=True, help="path of the recommendations")
-    parser.add_argument("--truth", required=True, help="path of what proved relevant")
-    parser.add_argument("--metrics", nargs="+", default=["nDCG@10", "Recall@10"], help="e.g. nDCG@5,10 replay:MAP@10")
-    parser.add_argument("--out", help="path of the table that the numbers are appended to")
-    parser.add_argument("--history", help="path of the training interactions")
-    parser.add_argument("--columns", type=_pairs, help="which column plays which part: user=customer,item=sku")
-    parser.add_argument("--format", default="parquet", help="parquet, delta, orc, csv, json, ... (default: parquet)")
-    parser.add_argument("--convention", help="the toolkit whose names and definitions are meant")
-    parser.add_argument("--per-user-out", help="path of the table that per-user values are appended to")
-    parser.add_argument("--run-id", help="how this run is called in the tables")
-    given = parser.parse_args(arguments)
-    running = SparkSession.getActiveSession()
+@contextmanager
+def open_session() -> Iterator[SparkSession]:
+    """The active session, or a new one that is stopped at the end."""
+    active = SparkSession.getActiveSession()
+    session = active or SparkSession.builder.appName("bridgeval").getOrCreate()
     try:
-        print(run(**vars(given)))
-    except (BridgevalError, PySparkException) as error:
-        reason = str(error).split("\nJVM stacktrace", 1)[0]
-        print("\n".join([f"error: {reason}", *getattr(error, "__notes__", ())]), file=sys.stderr)
-        return 1
+        yield session
     finally:
-        started = SparkSession.getActiveSession()
-        if started is not None and running is None:
-            started.stop()
-    return 0
+        if active is None:
+            session.stop()
 
 
 def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
@@ -109,7 +92,7 @@ def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
     try:
         return reader.load(path)
     except Exception as error:
-        # What Spark does not foresee comes as py4j's own error.
+        # An error that Spark has no class for arrives as py4j's own.
         java = getattr(error, "java_exception", None)
         if java is None and not isinstance(error, PySparkException):
             raise
@@ -124,17 +107,6 @@ def _append(frame: DataFrame, path: str, format: str) -> None:
     (writer.option("header", True) if format == "csv" else writer).save(path)
 
 
-def _names() -> list[str]:
-    return [column.split()[0] for column in SCHEMA.split(", ")]
-
-
 def _plain(value: Any) -> Any:
-    """NaN stands for nothing in a frame's column of whole numbers."""
+    """None for NaN, which pandas has in a column of integers where there is no number."""
     return None if isinstance(value, float) and value != value else value
-
-
-def _pairs(text: str) -> dict[str, str]:
-    pairs = [pair.partition("=")[::2] for pair in text.split(",")]
-    if not all(part and name for part, name in pairs):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form user=customer,item=sku")
-    return dict(pairs)

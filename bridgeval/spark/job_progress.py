@@ -11,7 +11,7 @@ SECONDS = 0.5
 
 
 @contextmanager
-def watched(session: Any, tell: Callable[..., None] | None) -> Iterator[None]:
+def show_tasks(session: Any, tell: Callable[..., None] | None) -> Iterator[None]:
     """Tells every half second which stages run in a session, how many tasks of theirs are done and how many there are.
 
     Args:

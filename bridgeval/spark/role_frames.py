@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
 from bridgeval.io.columns import USER, Role, find_columns
 from bridgeval.io.files import open_table
-from bridgeval.spark.array_frames import exploded
+from bridgeval.spark.array_frames import explode_arrays
 from bridgeval.spark.task import TAG_BITS
 from bridgeval.tables.groups import read_ids
 from bridgeval.tables.rows import Rows, is_spark_frame, read_rows
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedFrame:
     """One argument of an evaluation, in Spark.
 
     Attributes:
@@ -60,9 +60,9 @@ class Tagged:
         return self.frame.select(columns)
 
 
-def tagged(
+def tag_frame(
     value: Any, role: Role, columns: Mapping[str, str] | None, session: SparkSession, positions: Any = None
-) -> Tagged:
+) -> TaggedFrame:
     """Reads an argument: a Spark frame as it is, anything else through the local readers.
 
     Args:
@@ -74,7 +74,7 @@ def tagged(
     """
     if not is_spark_frame(value):
         return _of_rows(read_rows(open_table(value), role, columns), role, session)
-    frame = exploded(value, role, positions)
+    frame = explode_arrays(value, role, positions)
     chosen = find_columns(role, frame.columns, columns)
     if role in ("recommendations", "baseline") and not {"score", "rank"} & set(chosen):
         raise InputError(
@@ -91,14 +91,14 @@ def tagged(
             _check_id(kind, f"{part} ids in the {role}")
         else:
             parts[part] = _number_type(kind, f"column {chosen[part]!r} of the {role}")
-    return Tagged(role, frame.select([F.col(f"`{name}`").alias(part) for part, name in chosen.items()]), parts)
+    return TaggedFrame(role, frame.select([F.col(f"`{name}`").alias(part) for part, name in chosen.items()]), parts)
 
 
-def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSession) -> Tagged:
+def tag_users(value: Any, columns: Mapping[str, str] | None, session: SparkSession) -> TaggedFrame:
     """The users that count under users="given"."""
     if not is_spark_frame(value):
         ids = read_ids(open_table(value), "users")
-        return Tagged("users", session.createDataFrame(pa.table({"user": ids.to_arrow()})), {})
+        return TaggedFrame("users", session.createDataFrame(pa.table({"user": ids.to_arrow()})), {})
     wanted = (columns or {}).get("user")
     found = [name for name in value.columns if name == wanted or name.lower() in USER]
     if len(found) != 1 and len(value.columns) != 1:
@@ -107,10 +107,10 @@ def tagged_users(value: Any, columns: Mapping[str, str] | None, session: SparkSe
         )
     name = found[0] if len(found) == 1 else value.columns[0]
     _check_id(value.schema[name].dataType, "user ids in users")
-    return Tagged("users", value.select(F.col(f"`{name}`").alias("user")), {})
+    return TaggedFrame("users", value.select(F.col(f"`{name}`").alias("user")), {})
 
 
-def united(frames: Sequence[Tagged]) -> DataFrame:
+def unite_frames(frames: Sequence[TaggedFrame]) -> DataFrame:
     """All frames as one, tagged by their place; ids that are integers in one and strings in another are refused."""
     types = {side: _type(frames, side) for side in ("user", "item")}
     ranks = any("rank" in frame.parts for frame in frames)
@@ -118,7 +118,7 @@ def united(frames: Sequence[Tagged]) -> DataFrame:
     return reduce(lambda one, other: one.union(other), tagged_rows)
 
 
-def _type(frames: Sequence[Tagged], side: str) -> str:
+def _type(frames: Sequence[TaggedFrame], side: str) -> str:
     """The type that the ids of all frames fit; one that they share is kept, so that partitions by it are known."""
     kinds = {frame.role: kind for frame in frames if (kind := frame.kind(side)) is not None}
     if len(set(kinds.values())) > 1:
@@ -133,7 +133,7 @@ def _type(frames: Sequence[Tagged], side: str) -> str:
     return "bigint" if "integer" in kinds.values() else "string"
 
 
-def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
+def _of_rows(rows: Rows, role: str, session: SparkSession) -> TaggedFrame:
     columns: dict[str, Any] = {"item": rows.items.to_arrow()}
     if rows.users is not None:
         columns = {"user": rows.users.to_arrow(), **columns}
@@ -142,7 +142,7 @@ def _of_rows(rows: Rows, role: str, session: SparkSession) -> Tagged:
         numbers["rank"] = np.arange(1.0, len(rows) + 1)
     table = pa.table({**columns, **{part: pa.array(values) for part, values in numbers.items()}})
     parts = {part: table.schema.field(part).type for part in numbers}
-    return Tagged(role, session.createDataFrame(table), parts)
+    return TaggedFrame(role, session.createDataFrame(table), parts)
 
 
 def _check_id(kind: T.DataType, what: str) -> None:

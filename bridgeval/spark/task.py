@@ -62,7 +62,7 @@ class Task:
         how = Execution(_available(self.device), self.batch_size)
         neutral = self.plan.start()
         states = neutral
-        for chunk in whole_users(batches, ROWS_AT_ONCE):
+        for chunk in join_whole_users(batches, ROWS_AT_ONCE):
             found = fold(self.plan, self.inputs(chunk).slates(self.plan.needs), self.context, how)
             for at in self.kept:
                 for users, values in found[at].chunks:  # type: ignore[attr-defined]
@@ -91,7 +91,7 @@ class Task:
         columns = {"user": table["user"], "item": table["item"]}
         for part, kind in self.parts[role].items():
             columns[part] = table["rank" if part == "rank" else "value"].cast(kind)
-        return read_table_rows(pa.table(columns), kind_of(role))
+        return read_table_rows(pa.table(columns), base_role(role))
 
     def _state_row(self, part: int, states: bytes) -> pa.RecordBatch:
         row = {"part": pa.array([part], pa.int32()), "states": pa.array([states], pa.binary())}
@@ -110,23 +110,23 @@ class Task:
         return pa.RecordBatch.from_pydict(columns)
 
 
-def kind_of(role: str) -> Role:
+def base_role(role: str) -> Role:
     """What is in a frame of this role.
 
-    >>> kind_of("history"), kind_of("baseline ALS")
+    >>> base_role("history"), base_role("baseline ALS")
     ('history', 'baseline')
     """
     return cast(Role, role.partition(" ")[0])
 
 
-def whole_users(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+def join_whole_users(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
     """Joins batches that are sorted by user into tables of at least `size` rows that never split a user.
 
     Where a table ends depends on the rows alone, not on how they came in batches, so a task that is run again gives
     the same digits.
 
     >>> batches = [pa.record_batch({"user": users}) for users in ([1, 1, 2], [2, 3, 3, 3, 4])]
-    >>> [table["user"].to_pylist() for table in whole_users(batches, 3)]
+    >>> [table["user"].to_pylist() for table in join_whole_users(batches, 3)]
     [[1, 1, 2, 2], [3, 3, 3], [4]]
     """
     held: list[pa.RecordBatch] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from bridgeval.cli.toolkit_commands import librec, spark
+from bridgeval.cli.librec import librec
+from bridgeval.cli.spark import spark
 from tests.cli.conftest import Run
 
 STUDIES = sorted((Path(__file__).parents[1] / "golden" / "data" / "librec").glob("*/study/conf/config.xml"))
@@ -57,10 +59,11 @@ def test_spark_takes_its_paths_by_place_or_by_name(paths: list[str], monkeypatch
     job = pytest.importorskip("bridgeval.spark.job", reason="needs pyspark")
     given: dict[str, object] = {}
     monkeypatch.setattr(job, "run", given.update)
+    monkeypatch.setattr(job, "open_session", contextlib.nullcontext)
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
     done = CliRunner().invoke(spark, [*paths, "--metrics", "nDCG@5", "-m", "MRR@2", "--out", "o", "--run-id", "monday"])
     assert done.exit_code == 0, done.output
-    expected = {"recs": "r", "truth": "t", "metrics": ["nDCG@5", "MRR@2"], "out": "o", "run_id": "monday"}
+    expected = {"recs": "r", "truth": "t", "metrics": ("nDCG@5", "MRR@2"), "out": "o", "run_id": "monday"}
     assert {name: given[name] for name in expected} == expected
 
 
@@ -68,4 +71,4 @@ def test_spark_takes_its_paths_by_place_or_by_name(paths: list[str], monkeypatch
 def test_spark_asks_for_two_paths(paths: list[str]) -> None:
     done = CliRunner().invoke(spark, paths)
     assert done.exit_code == 2
-    assert "two paths are needed" in done.output
+    assert "Two paths are needed" in done.output

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bridgeval
+from bridgeval.cli import main
 from bridgeval.errors import InputError
 from bridgeval.spark import job
 from tests.spark.test_source import assert_same
@@ -42,14 +44,20 @@ def test_numbers_are_appended_with_run_and_time(spark: Any, paths: dict[str, str
 
 
 def test_the_command_says_why_it_failed_and_leaves_a_running_session_alone(
-    spark: Any, paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any, paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
-    arguments = ["--recs", paths["recs"], "--truth", paths["truth"], "--metrics", "nDCG@5", "--columns", "user=user"]
-    assert job.main(arguments) == 0
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command sets its own
+
+    def command(recs: str, metric: str) -> int | str | None:
+        with pytest.raises(SystemExit) as left:
+            main(["spark", recs, "--truth", paths["truth"], "-m", metric, "--columns", "user=user"])
+        return left.value.code
+
+    assert command(paths["recs"], "nDCG@5") == 0
     assert "nDCG@5" in capsys.readouterr().out
-    assert job.main(["--recs", str(tmp_path / "none"), *arguments[2:]]) == 1
+    assert command(str(tmp_path / "none"), "nDCG@5") == 3
     assert "none' cannot be read as parquet" in capsys.readouterr().err
-    assert job.main([*arguments[:5], "nDGC@5"]) == 1
+    assert command(paths["recs"], "nDGC@5") == 2
     assert "error: there is no metric 'nDGC'" in capsys.readouterr().err
     assert spark.range(3).count() == 3
 

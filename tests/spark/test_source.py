@@ -15,8 +15,8 @@ from bridgeval.engine.plan import Plan
 from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError
 from bridgeval.plugins import installed
 from bridgeval.report import Report
-from bridgeval.spark import spark_source as source
-from bridgeval.spark.history_context import with_history
+from bridgeval.spark import source
+from bridgeval.spark.history_context import add_history
 from bridgeval.tables.context import Context
 from bridgeval.testing import check_loader
 from tests.laws.test_loaders import frames
@@ -130,29 +130,22 @@ def test_previous_scores_by_item_reach_every_executor(spark: Any) -> None:
     assert [frame.role for frame in given._needed(plan)] == ["recommendations", "relevance"]
 
 
-def test_data_that_lies_by_user_is_not_shuffled_again(spark: Any) -> None:
+def test_frames_that_are_partitioned_or_bucketed_by_user_give_the_same(spark: Any) -> None:
     arguments = {name: world()[name] for name in ("recommendations", "relevance")}
     expected = bridgeval.evaluate(**arguments)
     rows = in_spark(spark, arguments)
-    placed = {role: frame.repartition(3, "user").persist() for role, frame in rows.items()}
-    for frame in placed.values():
-        frame.count()
-    before = shuffles(spark)
-    assert_same(bridgeval.evaluate(**placed), expected)
-    assert shuffles(spark) == before + 1
-    for role, frame in placed.items():
-        frame.write.bucketBy(3, "user").mode("overwrite").saveAsTable(f"bucketed_{role}")
-        frame.unpersist()
-    before = shuffles(spark)
-    assert_same(bridgeval.evaluate(**{role: spark.table(f"bucketed_{role}") for role in placed}), expected)
-    assert shuffles(spark) == before + 1
     apart = {role: frame.repartition(n, "user") for n, (role, frame) in enumerate(rows.items(), start=2)}
     assert_same(bridgeval.evaluate(**apart), expected)
+    for role, frame in rows.items():
+        frame.write.bucketBy(3, "user").mode("overwrite").saveAsTable(f"bucketed_{role}")
+    assert_same(bridgeval.evaluate(**{role: spark.table(f"bucketed_{role}") for role in rows}), expected)
 
 
-def shuffles(spark: Any) -> int:
-    """How many shuffles the session has had so far, this question included."""
-    return int(spark.sparkContext._jsc.sc().newShuffleId())
+def test_settings_of_the_session_are_left_alone(spark: Any) -> None:
+    arguments = in_spark(spark, {name: world()[name] for name in ("recommendations", "relevance")})
+    before = {row.key: row.value for row in spark.sql("SET").collect()}
+    bridgeval.evaluate(**arguments, per_user=True)
+    assert {row.key: row.value for row in spark.sql("SET").collect()} == before
 
 
 def test_arrays_of_structs_items_and_scores_are_long_frames_in_other_words(spark: Any) -> None:
@@ -192,9 +185,9 @@ def test_a_user_with_a_million_rows_and_empty_partitions_are_nothing_special(spa
 
 def test_a_history_that_no_metric_asks_for_is_not_read() -> None:
     unread: Any = object()
-    assert with_history(Context(), unread, Needs(pairs=frozenset({"seen"}))) == Context()
+    assert add_history(Context(), unread, Needs(pairs=frozenset({"seen"}))) == Context()
     with pytest.raises(AttributeError):
-        with_history(Context(), unread, Needs(context=frozenset({"catalogue"})))
+        add_history(Context(), unread, Needs(context=frozenset({"catalogue"})))
 
 
 def test_bad_input_is_refused_before_anything_runs(spark: Any) -> None:

@@ -1,21 +1,19 @@
-"""Faults: what went wrong on an executor, said on the driver in its own words instead of a wall of Java."""
+"""Executors: whether they can load the metrics, and their errors raised on the driver as what they were."""
 
 from __future__ import annotations
 
 import base64
-import gc
 import io
 import pickle
 import re
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import bridgeval
+from bridgeval import errors
 from bridgeval.errors import BridgevalError, MetricFailedError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -23,54 +21,41 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Spark passes on an exception's text and nothing else; what the driver needs travels inside it.
-ENVELOPE = re.compile(r"<bridgeval-fault ([A-Za-z0-9+/=]+)>")
+# Spark passes on nothing of an exception but its text, so the exception itself travels inside the text.
+ENVELOPE = re.compile(r"<bridgeval-error ([A-Za-z0-9+/=]+)>")
 
-# What Spark says where it lost rows that it cannot make again in the order they had.
+# Spark's words when it lost rows that it cannot compute again in the order they had.
 UNREPEATABLE = "indeterminate output"
 
-# How often a job is run where Spark says so.
+# How often such a job is run.
 ATTEMPTS = 4
 
-# Session -> modules that its executors have loaded.
+# Session -> modules that its executors can load.
 _CHECKED: MutableMapping[Any, set[str]] = WeakKeyDictionary()
 
 
-class ExecutorFault(Exception):
+class ExecutorError(Exception):
     """An error on its way from an executor to the driver."""
 
     def __init__(self, error: Exception) -> None:
-        ours: BridgevalError = (
-            error
-            if type(error).__module__ == BridgevalError.__module__ and isinstance(error, BridgevalError)
-            else MetricFailedError("the evaluation failed on an executor", f"{type(error).__name__}: {error}")
-        )
+        ours = error
+        # The driver may not have the class of any other error.
+        if type(error).__module__ != errors.__name__:
+            ours = MetricFailedError("the evaluation failed on an executor", f"{type(error).__name__}: {error}")
         ours.add_note("On the executor:\n" + "".join(traceback.format_exception(error)))
-        letter = base64.b64encode(pickle.dumps(ours)).decode()
-        super().__init__(f"{error} <bridgeval-fault {letter}>")
+        super().__init__(f"{error} <bridgeval-error {base64.b64encode(pickle.dumps(ours)).decode()}>")
 
 
-def telling(rows: Iterable[Any]) -> Iterator[Any]:
-    """Passes rows on, on an executor; an error among them leaves as an ExecutorFault."""
-    _spare_modules()
+def send_errors(rows: Iterable[Any]) -> Iterator[Any]:
+    """Yields rows on an executor; an error among them is raised as an ExecutorError."""
     try:
         yield from rows
     except Exception as error:
-        raise ExecutorFault(error) from error
-
-
-@cache
-def _spare_modules() -> None:
-    """Takes what is imported out of garbage collection, once in a worker.
-
-    Spark collects garbage in a Python worker after every task: to walk over all of torch each time takes longer than a
-    small task itself.
-    """
-    gc.freeze()
+        raise ExecutorError(error) from error
 
 
 @contextmanager
-def in_own_words() -> Iterator[None]:
+def restore_errors() -> Iterator[None]:
     """Raises an executor's error as what it was there, with the executor's traceback as a note."""
     try:
         yield
@@ -78,14 +63,15 @@ def in_own_words() -> Iterator[None]:
         envelope = ENVELOPE.search(str(error))
         if envelope is None:
             raise
-        raise pickle.loads(base64.b64decode(envelope.group(1))) from None
+        restored: BridgevalError = pickle.loads(base64.b64decode(envelope.group(1)))
+        raise restored from None
 
 
-def begun_again(job: Callable[[], T]) -> T:
-    """What a job gives; run from its beginning where an executor was lost and Spark cannot mend that.
+def retry_lost_job(job: Callable[[], T]) -> T:
+    """Runs a job; runs it again if an executor was lost and Spark cannot recover.
 
-    Rows out of a shuffle come in any order, and a metric may leave ties "as given". Spark gives such a job up when a
-    part of the result is there already. It has not been used, so the job can be run once more.
+    Rows out of a shuffle come in any order, and a metric may leave ties "as given". Spark gives such a job up if a part
+    of the result is there already. That part has not been used, so the job can be run again.
     """
     for _ in range(ATTEMPTS - 1):
         try:
@@ -97,7 +83,7 @@ def begun_again(job: Callable[[], T]) -> T:
 
 
 def check_executors(session: Any, plan: Plan) -> None:
-    """Raises MissingDependencyError when executors cannot load the plan; asked once for a session and a module."""
+    """Raises MissingDependencyError if executors cannot load the plan; asks once per session and module."""
     from pyspark import cloudpickle
 
     pickled, version = cloudpickle.dumps(plan), bridgeval.__version__
@@ -106,7 +92,7 @@ def check_executors(session: Any, plan: Plan) -> None:
     if modules <= checked:
         return
 
-    # Nested, so that it travels by value: an executor without bridgeval can run it too.
+    # Nested, so that it is pickled by value: an executor without bridgeval can run it too.
     def attempt(batches: Iterable[Any]) -> Iterator[Any]:
         import importlib
         import pickle
@@ -127,7 +113,7 @@ def check_executors(session: Any, plan: Plan) -> None:
             if batch.num_rows:
                 yield pyarrow.record_batch({"problem": [problem], "python": [sys.executable]})
 
-    answer = mapped(session.range(1, numPartitions=1), attempt, "problem string, python string").toArrow()
+    answer = session.range(1, numPartitions=1).mapInArrow(attempt, "problem string, python string").toArrow()
     problem, python = (answer[name][0].as_py() for name in ("problem", "python"))
     if problem:
         packages = {module.partition(".")[0] for module in modules} - {"builtins", "pyspark"}
@@ -140,7 +126,7 @@ def check_executors(session: Any, plan: Plan) -> None:
 
 
 def _modules_in(pickled: bytes) -> frozenset[str]:
-    """The modules that have to be there to load what is pickled, those of wrapped classes among them."""
+    """The modules that must be importable to unpickle this."""
     found: set[str] = set()
 
     class Loading(pickle.Unpickler):
@@ -150,10 +136,3 @@ def _modules_in(pickled: bytes) -> frozenset[str]:
 
     Loading(io.BytesIO(pickled)).load()
     return frozenset(found)
-
-
-def mapped(frame: Any, function: Callable[[Iterable[Any]], Iterator[Any]], schema: str) -> Any:
-    """`frame.mapInArrow(function, schema)`. PySpark warns of a pandas that is not used here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        return frame.mapInArrow(function, schema)

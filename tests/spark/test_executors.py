@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from torch import Tensor
 
 import bridgeval
 from bridgeval import Blocks, ListMetric, Slate, UserMetric
 from bridgeval.errors import BadValueError, MetricFailedError, MissingDependencyError
-from bridgeval.spark.faults import ATTEMPTS, begun_again, mapped
+from bridgeval.spark.executors import ATTEMPTS, retry_lost_job
 from bridgeval.toolkits import warprec
 from tests.toolkits.warprec.test_bases import GuidePrecision
 
@@ -100,21 +99,8 @@ def test_a_plugin_that_executors_lack_is_said_before_the_job_starts(
             bridgeval.evaluate(shown, TRUTH, metric)
 
 
-def test_modules_are_no_garbage_to_look_through_after_every_task(shown: Any) -> None:
-    bridgeval.evaluate(shown, TRUTH)
-
-    def frozen(batches: Any) -> Any:
-        import gc
-
-        for batch in batches:
-            yield pa.record_batch({"count": [gc.get_freeze_count()] * len(batch)})
-
-    counts = mapped(shown, frozen, "count long").toArrow()["count"].to_pylist()
-    assert max(counts) > 10_000
-
-
 @pytest.mark.parametrize("failures", range(ATTEMPTS))
-def test_a_job_that_spark_cannot_mend_is_begun_again(failures: int) -> None:
+def test_a_job_that_spark_cannot_recover_is_run_again(failures: int) -> None:
     left = [RuntimeError("A shuffle map stage with indeterminate output was failed and retried.")] * failures
 
     def job() -> str:
@@ -122,10 +108,10 @@ def test_a_job_that_spark_cannot_mend_is_begun_again(failures: int) -> None:
             raise left.pop()
         return "done"
 
-    assert begun_again(job) == "done"
+    assert retry_lost_job(job) == "done"
 
 
-def test_a_job_is_begun_again_for_no_other_reason_and_not_for_ever() -> None:
+def test_a_job_is_run_again_for_no_other_reason_and_not_forever() -> None:
     for text, runs in (("indeterminate output", ATTEMPTS), ("no space left", 1)):
         begun: list[str] = []
 
@@ -134,5 +120,5 @@ def test_a_job_is_begun_again_for_no_other_reason_and_not_for_ever() -> None:
             raise RuntimeError(text)
 
         with pytest.raises(RuntimeError, match=text):
-            begun_again(job)
+            retry_lost_job(job)
         assert len(begun) == runs

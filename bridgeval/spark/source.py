@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,35 +16,34 @@ from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
 from bridgeval.io.files import open_table
-from bridgeval.spark.faults import begun_again, check_executors, in_own_words, mapped, telling
-from bridgeval.spark.history_context import with_history
-from bridgeval.spark.job_progress import watched
-from bridgeval.spark.partitioning import ADAPTIVE_CACHE, by_user, settings
-from bridgeval.spark.per_user import KeptState, KeptValues
-from bridgeval.spark.role_frames import Tagged, tagged, tagged_users, united
-from bridgeval.spark.task import Task, kind_of
+from bridgeval.spark.executors import check_executors, restore_errors, retry_lost_job, send_errors
+from bridgeval.spark.history_context import add_history
+from bridgeval.spark.job_progress import show_tasks
+from bridgeval.spark.per_user import KeptValues
+from bridgeval.spark.role_frames import TaggedFrame, tag_frame, tag_users, unite_frames
+from bridgeval.spark.task import Task, base_role
 from bridgeval.tables.context import Context
 from bridgeval.tables.rows import Rows, is_frame, is_spark_frame, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# States of this many partitions are merged at a time; more partitions than that are merged on executors first.
+# The driver merges the states of this many partitions; if there are more, executors merge groups of this size first.
 FAN_IN = 64
 
 
 @dataclass(frozen=True)
 class SparkSource:
-    """Rows in Spark, of which only states come to the driver.
+    """Rows in Spark; only states come to the driver.
 
     Attributes:
         session: where the job runs.
         frames: argument -> its rows, in Spark.
-        tables: argument -> what is small enough to be sent to every executor, in whatever form it was given.
+        tables: argument -> a table small enough for every executor, as it was given.
     """
 
     session: SparkSession
-    frames: Mapping[str, Tagged]
+    frames: Mapping[str, TaggedFrame]
     tables: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
 
@@ -59,19 +57,19 @@ class SparkSource:
         users: Any = None,
         **given: Any,
     ) -> SparkSource:
-        """Reads schemas, and the rows of what is not in Spark; nothing runs in Spark yet."""
+        """Reads the schemas of Spark frames and the rows of other inputs; runs nothing in Spark."""
         session = (recommendations if is_spark_frame(recommendations) else relevance).sparkSession
         positions = None if is_spark_frame(catalogue) else catalogue
         rows = {"recommendations": recommendations, "relevance": relevance}
         rows |= _baselines(given.pop("baseline", None))
         rows |= {role: given.pop(role, None) for role in ("history", "prev_scores")}
         frames = {
-            role: replace(tagged(value, kind_of(role), columns, session, positions), role=role)
+            role: replace(tag_frame(value, base_role(role), columns, session, positions), role=role)
             for role, value in rows.items()
             if value is not None
         }
         if users is not None:
-            frames["users"] = tagged_users(users, columns, session)
+            frames["users"] = tag_users(users, columns, session)
         tables = {"catalogue": catalogue, **given}
         return SparkSource(session, frames, {name: value for name, value in tables.items() if value is not None})
 
@@ -83,12 +81,12 @@ class SparkSource:
         return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)
 
     def run(self, plan: Plan, how: Execution) -> States:
-        """One job for all metrics, after one over the history where a metric needs its items or their popularity."""
+        """Runs one job for all metrics, after one over the history if a metric needs its items or their popularity."""
         check_executors(self.session, plan)
         needed = self._needed(plan)
-        rows = united(needed)
+        rows = unite_frames(needed)
         kept = tuple(at for at, state in enumerate(plan.start()) if isinstance(state, Collected))
-        with watched(self.session, how.rows), in_own_words():
+        with show_tasks(self.session, how.rows), restore_errors():
             task = Task(
                 plan,
                 self._context(plan.needs),
@@ -99,20 +97,12 @@ class SparkSource:
                 how.device.type,
                 how.batch_size,
             )
-            if not kept:
-                return begun_again(lambda: merge_all(plan, _collected(by_user(rows, partial(_merged_results, task)))))
-            states, values = begun_again(lambda: self._kept(task, rows))
-        return tuple(values.get(at, state) for at, state in enumerate(states))
+            placed = rows.repartition("user").sortWithinPartitions("user")
+            if kept:
+                return retry_lost_job(lambda: _collect_kept(task, placed))
+            return retry_lost_job(lambda: _collect(plan, _merge(plan, _fold(task, placed))))
 
-    def _kept(self, task: Task, rows: DataFrame) -> tuple[States, dict[int, KeptState]]:
-        """The states, and what stands for those whose values stay in Spark."""
-        with settings(self.session, ADAPTIVE_CACHE):
-            cached = by_user(rows, lambda placed, _: _results(task, placed).persist())
-        values = KeptValues(cached)
-        states = merge_all(task.plan, _collected(cached.where("states is not null").select("part", "states")))
-        return states, values.states(task.kept)
-
-    def _needed(self, plan: Plan) -> list[Tagged]:
+    def _needed(self, plan: Plan) -> list[TaggedFrame]:
         """The frames that the plan reads user by user."""
         needs = plan.needs
         by_item = "prev_scores" in self.frames and self.frames["prev_scores"].kind("user") is None
@@ -141,7 +131,7 @@ class SparkSource:
             given = self.frames["users"].frame.select("user").distinct().count()
             context = replace(context, given_users=given)
         history = self.frames.get("history")
-        return context if history is None else with_history(context, history.frame, needs)
+        return context if history is None else add_history(context, history.frame, needs)
 
 
 def _baselines(baseline: Any) -> dict[str, Any]:
@@ -151,37 +141,36 @@ def _baselines(baseline: Any) -> dict[str, Any]:
     return {"baseline": baseline}
 
 
-def _results(task: Task, placed: DataFrame) -> DataFrame:
-    """A row of states for each partition, and rows of per-user values where the task keeps some."""
+def _fold(task: Task, placed: DataFrame) -> DataFrame:
+    """A row of states for each partition, and rows of per-user values if the task keeps some."""
 
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        return telling(task.run(batches, context.partitionId() if context else 0))
+        return send_errors(task.run(batches, context.partitionId() if context else 0))
 
     user = placed.schema["user"].dataType.simpleString()
     values = f", metric int, user {user}, value double" if task.kept else ""
-    return mapped(placed, fold, f"part int, states binary{values}")
+    return placed.mapInArrow(fold, f"part int, states binary{values}")
 
 
-def _merged_results(task: Task, placed: DataFrame, partitions: int) -> DataFrame:
-    """Results of which neighbours are merged on executors, where there are too many for the driver."""
-    parts = _results(task, placed)
+def _merge(plan: Plan, parts: DataFrame) -> DataFrame:
+    """Merges the states of neighboring partitions on executors if there are too many for the driver."""
+    partitions = int(parts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     if partitions <= FAN_IN:
         return parts
-    plan = task.plan
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return telling(_merged_groups(batches, plan))
+        return send_errors(_merge_groups(batches, plan))
 
     group = F.floor(F.col("part") / FAN_IN).cast("int")
-    neighbours = parts.select(group.alias("part"), F.col("part").alias("place"), "states")
-    gathered = neighbours.repartition(-(-partitions // FAN_IN), "part").sortWithinPartitions("part", "place")
-    return mapped(gathered, merge, "part int, states binary")
+    neighbors = parts.select(group.alias("part"), F.col("part").alias("place"), "states")
+    gathered = neighbors.repartition(-(-partitions // FAN_IN), "part").sortWithinPartitions("part", "place")
+    return gathered.mapInArrow(merge, "part int, states binary")
 
 
-def _merged_groups(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
+def _merge_groups(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
     from pyspark import cloudpickle
 
     merged: dict[int, States] = {}
@@ -194,11 +183,20 @@ def _merged_groups(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa
         )
 
 
-def _collected(parts: DataFrame) -> list[States]:
-    """The states of all partitions in the order of the partitions, so that a job run again gives the same digits."""
-    return [pickle.loads(states) for states in parts.toArrow().sort_by("part")["states"].to_pylist()]
+def _collect(plan: Plan, parts: DataFrame) -> States:
+    """The merged states, in the order of the partitions, so that a job that is run again gives the same digits."""
+    found = parts.toArrow().sort_by("part")["states"].to_pylist()
+    return merge_all(plan, [pickle.loads(states) for states in found])
+
+
+def _collect_kept(task: Task, placed: DataFrame) -> States:
+    """The same if per-user values stay in Spark: its cache keeps them, and a KeptState stands for each metric's."""
+    cached = _fold(task, placed).persist()
+    values = KeptValues(cached).states(task.kept)
+    states = _collect(task.plan, cached.where("states is not null").select("part", "states"))
+    return tuple(values.get(at, state) for at, state in enumerate(states))
 
 
 def _local(value: Any) -> Any:
-    """A small table in this process, wherever it came from."""
+    """A small table in this process, wherever it was."""
     return value.toArrow() if is_spark_frame(value) else open_table(value)

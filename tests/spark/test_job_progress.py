@@ -12,7 +12,7 @@ import pytest
 
 import bridgeval
 from bridgeval import ListMetric, Slate
-from bridgeval.spark import job_progress as watching
+from bridgeval.spark import job_progress
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +31,7 @@ class Slow(ListMetric):
 def test_tasks_are_shown_while_they_run(
     spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(watching, "SECONDS", 0.05)
+    monkeypatch.setattr(job_progress, "SECONDS", 0.05)
     shown = spark.createDataFrame([(user, user, 0.5) for user in range(8)], "user int, item int, score double")
     bridgeval.evaluate(shown, {user: [user] for user in range(8)}, Slow(), progress=True)
     said = capsys.readouterr().err
@@ -43,5 +43,5 @@ def test_tasks_are_shown_while_they_run(
 
 
 def test_a_session_that_does_not_know_its_tasks_is_left_alone() -> None:
-    with watching.watched(SimpleNamespace(), lambda *told: pytest.fail(f"{told}")):
+    with job_progress.show_tasks(SimpleNamespace(), lambda *told: pytest.fail(f"{told}")):
         assert "bridgeval-progress" not in [thread.name for thread in threading.enumerate()]

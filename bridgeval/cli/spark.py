@@ -1,0 +1,64 @@
+"""`bridgeval spark`, which is also `python -m bridgeval.spark`.
+
+To add an option, add it here and to `bridgeval.spark.job.run`, which gets every option by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from bridgeval.cli.options import MetricName, Pairs
+from bridgeval.errors import MissingDependencyError
+
+
+@click.command(
+    short_help="Evaluate inside a Spark job.",
+    epilog="""
+\b
+Examples:
+  spark-submit --master yarn $(which bridgeval) spark s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
+  bridgeval spark --recs recs.parquet --truth truth.parquet -m nDCG@10
+""",
+)
+@click.argument("paths", nargs=-1, metavar="[RECS] [TRUTH]")
+@click.option("--recs", help="Recommendations, if they are not the first argument.")
+@click.option("--truth", help="Relevance, if it is not the last argument.")
+@click.option(
+    "-m",
+    "--metric",
+    "--metrics",
+    "metrics",
+    type=MetricName(),
+    multiple=True,
+    help="e.g. nDCG@5,10; repeatable. [default: nDCG@10 and Recall@10]",
+)
+@click.option("--history", "--train", help="Training interactions.")
+@click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix, e.g. replay.")
+@click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku.")
+@click.option("--format", default="parquet", show_default=True, help="Any format of Spark: parquet, csv, delta, ...")
+@click.option("--out", help="Append the numbers to the table at this path.")
+@click.option("--per-user-out", help="Append per-user values to the table at this path.")
+@click.option("--run-id", help="The name of this run in the tables. [default: a random one]")
+def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: tuple[str, ...], **given: Any) -> None:
+    """Evaluate inside a Spark job, without collecting the data."""
+    left = list(paths)
+    recs = recs or (left.pop(0) if left else None)
+    truth = truth or (left.pop(0) if left else None)
+    if recs is None or truth is None or left:
+        raise click.UsageError("Two paths are needed: the recommendations and the relevance.")
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        # Not under spark-submit: the workers run on this machine and need the packages of this Python.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        from bridgeval.spark import job
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Spark cannot be used here", str(error), "pip install 'bridgeval[spark]'"
+        ) from error
+    with job.open_session() as session:
+        given |= {"metrics": metrics} if metrics else {}
+        click.echo(str(job.run(recs=recs, truth=truth, session=session, **given)))
