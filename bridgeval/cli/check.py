@@ -22,7 +22,10 @@ Examples:
 @click.argument("recs")
 @click.argument("truth")
 @click.option(
-    "--baseline", "old", type=click.Path(), help="What --save or `evaluate --format json` wrote, or per-user values."
+    "--baseline",
+    "old",
+    type=click.Path(),
+    help="Written by --save or by `evaluate --format json`, or per-user values.",
 )
 @click.option(
     "--max-drop",
@@ -32,11 +35,17 @@ Examples:
     metavar="METRIC=DROP",
     help="The largest acceptable drop: nDCG@10=1% (of the baseline's value) or nDCG@10=0.002. Repeatable.",
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="How often a drop of the limit may pass.")
-@click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean.")
+@click.option(
+    "--alpha",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="How often a drop as large as the limit passes.",
+)
+@click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix.")
 @click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
-@click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if it holds.")
+@click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if the gate holds.")
 @options((BY,), FILES)
 @click.pass_context
 def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:

@@ -17,16 +17,16 @@ TESTING = (
     click.option("--baseline", "against", metavar="NAME", help="The system to compare with. [default: the first]"),
     click.option("--pairs", type=click.Choice(["baseline", "all"]), default="baseline", show_default=True,
                  help="Each system with the baseline, or all pairs."),
-    click.option("--test", default="t", show_default=True, help="Whose p decides: t, wilcoxon or permutation."),
+    click.option("--test", default="t", show_default=True, help="The test that decides: t, wilcoxon or permutation."),
     click.option("--correction", type=click.Choice(["holm", "bh", "none"]), default="holm", show_default=True),
     click.option("--family", type=click.Choice(["all", "metric", "system"]), default="all", show_default=True,
-                 help="The tests that are corrected together."),
+                 help="The tests that one correction covers."),
     click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
-    click.option("--resamples", type=int, default=10_000, show_default=True, help="Of bootstrap and permutation."),
+    click.option("--resamples", type=int, default=10_000, show_default=True, help="For bootstrap and permutation."),
     click.option("--seed", type=int, default=0, show_default=True),
     BY,
     click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]), default="table",
-                 show_default=True, help="How the comparison is written."),
+                 show_default=True, help="The output format."),
     click.option("--out", type=click.Path(dir_okay=False), help="Write it here, not to the terminal."),
     click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
 )  # fmt: skip
@@ -40,7 +40,7 @@ Examples:
   bridgeval compare truth.parquet old=a.parquet new=b.parquet -m nDCG@10 -m Recall@10
   bridgeval compare truth.tsv runs/ --pairs all --report page.html
   bridgeval compare truth.tsv old=a.tsv new=b.tsv --by users.csv --format md
-  bridgeval compare saved.parquet            (what `evaluate --per-user` wrote)
+  bridgeval compare saved.parquet            (written by `evaluate --per-user`)
 """
 )
 @click.argument("files", nargs=-1, metavar="[TRUTH] RECS...", required=True)
@@ -49,8 +49,8 @@ Examples:
 def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """Is one system better than another?
 
-    TRUTH comes first; RECS is one file for each system, NAME=FILE gives it a name, a folder stands for the files in it.
-    Files of per-user values stand for the systems in them; with nothing but those, TRUTH is left out.
+    TRUTH comes first. RECS is one file for each system: NAME=FILE names the system, a folder stands for the files in
+    it, a file of per-user values for the systems in it. With per-user values alone, leave out TRUTH.
     """
     import bridgeval
     from bridgeval.config import read_input

@@ -6,13 +6,13 @@ import os
 
 import click
 
-# Those beyond accuracy are taken where they are installed.
+# Metrics that are not installed are left out.
 METRICS = (
     "nDCG@5,10,20", "Recall@5,10,20", "MRR@10", "ItemCoverage@10", "Gini@10", "EPC@10", "ARP@10", "APLT@10",
 )  # fmt: skip
 
 
-@click.command(short_help="Try it on a bundled sample; writes a report page.")
+@click.command(short_help="Run on a bundled sample and write a report page.")
 @click.option("--folder", type=click.Path(file_okay=False), default="bridgeval-demo", show_default=True)
 def demo(folder: str) -> None:
     """Run two recommenders on a bundled sample and write a report page.
@@ -44,7 +44,7 @@ def demo(folder: str) -> None:
     output.write(request, run(request))
     systems = " ".join(_path(folder, name) for name in made.systems)
     click.echo(f"\nThe report page: {os.path.abspath(request.report or '')}")
-    click.echo("Type next:")
+    click.echo("Try next:")
     click.echo(f"  bridgeval inspect {systems} {_path(folder, 'truth')} --train {_path(folder, 'train')}")
     click.echo(f"  bridgeval evaluate {systems} {_path(folder, 'truth')} -m nDCG@10 -m rectools:NDCG@10")
     click.echo("  bridgeval metrics nDCG")

@@ -11,14 +11,14 @@ from bridgeval.cli.options import ASKING, BY, READING, options, request_from
 WRITING = (
     BY,
     click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]),
-                 help="How the numbers are written. [default: table]"),
+                 help="The output format. [default: table]"),
     click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),
     click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
-    click.option("--per-user", type=click.Path(dir_okay=False), help="Write every user's values here, as Parquet."),
+    click.option("--per-user", type=click.Path(dir_okay=False), help="Write per-user values here, as Parquet."),
     click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
-    click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: what fits]"),
-    click.option("--memory", metavar="SIZE", help="What may be held at once, e.g. 2GB; larger files are streamed."),
-    click.option("--inspect/--no-inspect", default=True, help="Look for oddities in the data; the alarming are shown."),
+    click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: as many as fit]"),
+    click.option("--memory", metavar="SIZE", help="The memory budget, e.g. 2GB; larger files are streamed."),
+    click.option("--inspect/--no-inspect", default=True, help="Check the data for problems; serious ones are printed."),
 )  # fmt: skip
 
 
@@ -37,17 +37,17 @@ Examples:
 @options(ASKING, READING, WRITING)
 @click.pass_context
 def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
-    """Evaluate recommendations against what proved relevant.
+    """Evaluate recommendations against the relevant items.
 
-    RECS is one file for each system, NAME=FILE gives it a name; TRUTH comes last. Files are told by what is in them:
-    Parquet, CSV, TSV, JSON lines, TREC runs and qrels, .npy score matrices; packed by gzip, bzip2 or zstd or not; - is
+    RECS is one file for each system, NAME=FILE names the system; TRUTH comes last. The format is detected: Parquet,
+    CSV, TSV, JSON lines, TREC runs and qrels, .npy score matrices, each also compressed with gzip, bzip2 or zstd; - is
     standard input.
     """
     from bridgeval.config import run
 
     request = request_from(context, files, config)
     outcome = run(request)
-    # Imported late: what is wrong with the files is said without waiting for the engine.
+    # Imported late, so that errors about the files do not wait for these imports.
     from bridgeval.cli import output
 
     output.write(request, outcome)

@@ -24,10 +24,10 @@ Examples:
 @options(READING)
 @click.pass_context
 def explain(context: click.Context, /, recs: str, truth: str, first: str, second: str, **_: Any) -> None:
-    """Say why two definitions of one metric give two numbers.
+    """Explain why two definitions of one metric give two numbers.
 
-    Switches one parameter after another from FIRST to SECOND and says what each did to the number; the effects add up
-    to the difference.
+    Switches one parameter after another from FIRST to SECOND and prints the effect of each; the effects add up to the
+    difference.
     """
     import bridgeval
 

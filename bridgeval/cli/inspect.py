@@ -20,14 +20,14 @@ Examples:
 )
 @click.argument("files", nargs=-1, metavar="[RECS]... TRUTH")
 @options(ASKING, READING)
-@click.option("--format", type=click.Choice(["table", "json"]), help="How the findings are written. [default: table]")
+@click.option("--format", type=click.Choice(["table", "json"]), help="The output format. [default: table]")
 @click.pass_context
 def inspect(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
-    """Look at the data before it is measured.
+    """Check the data for problems before evaluating.
 
-    Says who is in the recommendations, in the truth, in both, what is odd (short lists, repeated rows, ties at the cut,
-    unknown and seen items, missing values, ids of the other side's type), and what each does to the first metric. Exits
-    with 1 if no number can be had.
+    Counts users in the recommendations, in the truth and in both; finds short lists, repeated rows, ties at the cutoff,
+    unknown and seen items, missing values, ids of different types; prints the effect of each on the first metric. Exits
+    with 1 if no user can be evaluated.
     """
     import bridgeval
     from bridgeval.cli import SAID_NO

@@ -1,4 +1,4 @@
-"""`bridgeval metrics` and `bridgeval plugins`: what is there."""
+"""`bridgeval metrics` and `bridgeval plugins`."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Examples:
 """,
 )
 @click.argument("name", required=False, type=MetricName())
-@click.option("--convention", metavar="TOOLKIT", help="List a toolkit's names and what they are natively.")
+@click.option("--convention", metavar="TOOLKIT", help="List a toolkit's names and their native definitions.")
 def metrics(name: str | None, convention: str | None) -> None:
-    """List the metrics, or explain one: formula, what it needs, direction, parameters."""
+    """List the metrics, or explain one: formula, needs, direction, parameters."""
     if name is not None:
         _explain(name)
     elif convention is not None:
@@ -47,14 +47,14 @@ def metrics(name: str | None, convention: str | None) -> None:
 
 @click.command()
 def plugins() -> None:
-    """List plugins, where each comes from, and why one was left out."""
+    """List plugins, the package of each, and why one was skipped."""
     import warnings
 
     from bridgeval import plugins as installed_plugins
     from bridgeval.errors import PluginWarning
 
     with warnings.catch_warnings():
-        # The table says the same.
+        # The table below has the same information.
         warnings.simplefilter("ignore", PluginWarning)
         known = installed_plugins.installed()
         offers: dict[str, Iterable[str]] = {
@@ -68,7 +68,7 @@ def plugins() -> None:
     )
     for what, found in offers.items():
         click.echo(wrapped(f"{what}: {', '.join(sorted(found, key=str.lower))}"))
-    click.echo(f"switch some off with {installed_plugins.DISABLE}=name,name (or =all)")
+    click.echo(f"disable some with {installed_plugins.DISABLE}=name,name (or =all)")
 
 
 def _list_metrics() -> None:
@@ -129,7 +129,7 @@ def _explain(name: str) -> None:
     said = {
         one: (f"{one} = {literal(metric.parameters[one])}", text) for one, text in parameters_of(type(metric)).items()
     }
-    for head, shared in (("parameters of its own:", False), ("parameters that most metrics have:", True)):
+    for head, shared in (("its own parameters:", False), ("parameters that most metrics share:", True)):
         listed = dict(line for one, line in said.items() if (one in COMMON) is shared)
         if listed:
             click.echo(head)
@@ -137,7 +137,7 @@ def _explain(name: str) -> None:
 
 
 def _explain_class(name: str) -> None:
-    """What can be said of a metric that cannot be made without parameters."""
+    """Describes a metric that has required parameters."""
     from bridgeval import plugins as installed_plugins
     from bridgeval.report.definitions import direction_of, parameters_of, summary_of
 
@@ -148,7 +148,7 @@ def _explain_class(name: str) -> None:
         return
     click.echo(f"{metric.name}  ({metric.family}; {direction_of(metric)})\n")
     _echo_paragraphs(summary_of(metric))
-    click.echo("parameters, of which some must be given:")
+    click.echo("parameters, some of them required:")
     _echo_parameters(parameters_of(metric))
 
 
@@ -158,7 +158,7 @@ def _echo_paragraphs(text: str) -> None:
 
 
 def _echo_parameters(said: Mapping[str, str]) -> None:
-    """Each with its meaning below it, a line for each value that it can have."""
+    """Prints each parameter with its meaning below, one line per value."""
     for parameter, meaning in said.items():
         click.echo(f"  {parameter}")
         for line in re.split(r'; (?=")', meaning) if meaning else ():
@@ -175,7 +175,7 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def _made(name: str) -> Metric:
-    """A metric by name, with a cutoff of 10 where it wants one and none was given."""
+    """A metric by name, with a cutoff of 10 if it needs one and none was given."""
     from bridgeval import spec
     from bridgeval.errors import BadParameterError, SpecError
 
@@ -189,7 +189,7 @@ def _made(name: str) -> Metric:
 
 
 def _native(name: str) -> str:
-    """What a toolkit's metric is natively; some have parameters that must be given first."""
+    """The native definition of a toolkit's metric, or why there is none without parameters."""
     from dataclasses import replace
 
     from bridgeval.errors import BridgevalError

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how what was typed becomes settings."""
+"""Options that several commands share, and the settings made of them."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ FILES = (
     click.option("--catalogue", type=FILE, help="All items that could have been shown."),
     click.option("--item-groups", type=FILE, help="Item and its group, for fairness between items."),
     click.option("--user-groups", type=FILE, help="User and their group."),
-    click.option("--item-features", type=FILE, help="Item and one feature a row."),
+    click.option("--item-features", type=FILE, help="Item and one feature per row."),
     click.option("--prev-scores", type=FILE, help="The logging policy's scores, for counterfactual metrics."),
     click.option("--users", type=FILE, help='Users that count under users="given".'),
-    click.option("--columns", type=Pairs(), help="Which column plays which part: user=customer,item=sku."),
-    click.option("--recs-columns", type=Names(), help="Columns in order, where RECS has no header: user,item,score."),
-    click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ leaves one out."),
+    click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku."),
+    click.option("--recs-columns", type=Names(), help="Columns in order, if RECS has no header: user,item,score."),
+    click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ skips one."),
     click.option("--history-columns", type=Names(), help="The same for the history."),
-    click.option("--text-ids", is_flag=True, help="Read ids as text even where they look like numbers."),
-    click.option("--loader", metavar="NAME", help="The loader, where several fit."),
+    click.option("--text-ids", is_flag=True, help="Read ids as text even if they look like numbers."),
+    click.option("--loader", metavar="NAME", help="The loader, if several fit."),
 )
 BY = click.option(
     "--by",
@@ -74,7 +74,7 @@ BY = click.option(
     "by",
     multiple=True,
     type=FILE,
-    help="Slices: a file with the id of users, or of items, and columns of labels. Repeatable.",
+    help="Slices: a file with user or item ids and columns of labels. Repeatable.",
 )
 READING = (
     *FILES,
@@ -82,9 +82,9 @@ READING = (
 )
 ASKING = (
     click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True,
-                 help="e.g. nDCG@5,10; may be repeated. [default: nDCG@10 and Recall@10]"),
-    click.option("--convention", metavar="TOOLKIT", help="Whose definitions names without a prefix mean, e.g. replay."),
-    click.option("--config", type=FILE, help="A TOML or YAML file with any of these settings; flags win."),
+                 help="e.g. nDCG@5,10; repeatable. [default: nDCG@10 and Recall@10]"),
+    click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without prefix, e.g. replay."),
+    click.option("--config", type=FILE, help="A TOML or YAML file with any of these settings; flags override it."),
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def options(*groups: Sequence[Callable[[Command], Command]]) -> Callable[[Comman
 
 
 def request_from(context: click.Context, files: Sequence[str], config: str | None) -> Request:
-    """The Request of a config file and of the flags that were given; flags win."""
+    """The Request of a config file and of the flags that were given; flags override it."""
     from bridgeval.config import build_request, read_config
 
     settings = (read_config(config) if config else {}) | settings_in(context)

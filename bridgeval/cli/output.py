@@ -1,4 +1,4 @@
-"""What the commands print and write."""
+"""Output of the commands: tables, files, findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridgeval.config import Outcome, Request
     from bridgeval.inspection import Finding, Inspection
 
-# Where nobody looks there is no edge to wrap at.
+# Output that is not a terminal is not wrapped.
 WIDE = 400
 STYLES = {"stop": "red bold", "alarm": "yellow bold", "note": "dim", "fine": "green"}
 FORMATS: Mapping[str, Callable[[Reports], str]] = {
@@ -40,13 +40,13 @@ class _Console(Console):
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that wraps and colours on a terminal only."""
+    """A console that wraps and uses colors on a terminal only."""
     stream = sys.stderr if stderr else sys.stdout
     return _Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
 
 
 def write(request: Request, outcome: Outcome) -> None:
-    """Writes all that a request asks for: the numbers, the page, the per-user values; then what is alarming."""
+    """Writes everything a request asks for: numbers, page, per-user values; then prints serious findings."""
     from bridgeval.verification import record_request
 
     reports = Reports(outcome.reports)
@@ -72,25 +72,23 @@ def write(request: Request, outcome: Outcome) -> None:
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:
-    """Writes a file and says so; where it cannot be written, says that."""
+    """Writes a file and prints its path."""
     try:
         write(path)
     except OSError as error:
-        raise ConfigError(
-            f"{path!r} cannot be written", error.strerror or str(error), "choose another place"
-        ) from error
+        raise ConfigError(f"{path!r} cannot be written", error.strerror or str(error), "choose another path") from error
     click.echo(f"wrote {path}", err=True)
 
 
 def print_reports(reports: Reports) -> None:
-    """A table of the numbers, and below it who counted."""
+    """Prints the numbers as a table, and below it the number of users counted."""
     print_table(_table(reports))
     for note in _notes(reports):
         console().print(Text(note, style="dim"))
 
 
 def print_table(table: Table) -> None:
-    """A table; where it goes to no terminal, without the blanks that fill its lines."""
+    """Prints a table; trailing spaces are removed if the output is not a terminal."""
     to = console()
     if to.is_terminal:
         to.print(table)
@@ -99,7 +97,7 @@ def print_table(table: Table) -> None:
 
 
 def plain(reports: Reports) -> str:
-    """The same as text for a file."""
+    """The numbers as text for a file."""
     return "\n".join([_text(_table(reports)).rstrip(), "", *_notes(reports)])
 
 
@@ -128,7 +126,7 @@ def _notes(reports: Reports) -> list[str]:
 
 
 def print_alarms(inspection: Inspection, system: str) -> None:
-    """The alarming findings, to the side of the numbers."""
+    """Prints the serious findings to standard error."""
     print_findings(inspection.alarming, console(stderr=True), f"{system}: " if system else "")
 
 
@@ -151,5 +149,5 @@ def _per_user(reports: Reports, path: str) -> None:
         for name in report.collected:
             frames.append(report.per_user(name).assign(system=system, metric=name))
     if not frames:
-        raise ConfigError("none of the metrics has a value for each user", hint="leave out --per-user")
+        raise ConfigError("none of the metrics has per-user values", hint="leave out {argument}", argument="per_user")
     pd.concat(frames)[["system", "metric", "user", "value"]].to_parquet(path, index=False)

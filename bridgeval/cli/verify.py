@@ -18,12 +18,11 @@ Example:
 )
 @click.argument("report", metavar="REPORT.json")
 @click.option("--tolerance", type=click.FloatRange(0), default=1e-9, show_default=True,
-              help="The relative difference up to which two numbers are the same.")  # fmt: skip
+              help="The largest relative difference of equal numbers.")  # fmt: skip
 def verify(report: str, tolerance: float) -> None:
     """Make a report again from its inputs and compare.
 
-    The inputs are looked for where the report says, relative to the report itself. Exits with 1 if an input or a number
-    is not as recorded.
+    Paths of the inputs are relative to the report. Exits with 1 if an input or a number is not as recorded.
     """
     from bridgeval.cli import SAID_NO
     from bridgeval.errors import InputError
@@ -36,8 +35,8 @@ def verify(report: str, tolerance: float) -> None:
             document = json.load(opened)
         document["results"], document["manifest"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{report!r} is not a report", str(error), "give what --format json wrote") from error
-    found = verify_report(document, os.path.dirname(report), tolerance)
+        raise InputError(f"{report!r} is not a report", str(error), "give a file written by --format json") from error
+    found = verification_of(document, os.path.dirname(report), tolerance)
     for other in found.versions:
         click.echo(f"note: {other.what} was {other.recorded}, is {other.now}", err=True)
     for other in found.changes:

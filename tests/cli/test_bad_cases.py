@@ -104,7 +104,7 @@ def test_one_line_a_hint_and_the_right_exit_code(
         ("evaluate recs.csv truth.csv --recs-columns user,item", WRONG_DATA, "Expected 2 columns, got 3", "in order"),
         ("compare truth.csv folder", WRONG_COMMAND, "Two systems are needed after TRUTH, but none", "--help"),
         ("evaluate recs.csv truth.csv -m nDGC@5", WRONG_COMMAND, "there is no metric 'nDGC'", "did you mean nDCG"),
-        ("evaluate recs.csv truth.csv --out no/where.csv --format csv", WRONG_COMMAND, "cannot be written", "place"),
+        ("evaluate recs.csv truth.csv --out no/where.csv --format csv", WRONG_COMMAND, "cannot be written", "path"),
     ],
 )
 def test_the_same_of_what_the_engine_refuses(run: Run, arguments: str, code: int, said: str, hint: str) -> None:

@@ -156,7 +156,7 @@ def test_demo_ends_with_a_page_and_says_where(run: Run, folder: Path) -> None:
     page = (folder / "shop" / "report.html").read_text()
     assert "<!doctype html>" in page
     assert len(page) < 1_500_000
-    assert "Type next:\n  bridgeval inspect shop/popular.parquet" in done.stdout
+    assert "Try next:\n  bridgeval inspect shop/popular.parquet" in done.stdout
 
 
 def test_help_is_quick_and_imports_nothing_heavy(folder: Path) -> None:
