@@ -2,7 +2,7 @@
 
 role_frames      each argument as a Spark frame (user, item, numbers), and all of them as one
 array_frames     frames with one row per user as long frames
-source           SparkSource: one shuffle by user, one pass, states to the driver
+spark_source     SparkSource: one shuffle by user, one pass, states to the driver
 task             the work of an executor: Arrow batches -> whole users -> Slates -> states
 history_context  popularity and catalogue of a history, counted on the executors
 per_user         per-user values that stay in Spark
@@ -32,7 +32,7 @@ class SparkLoader(TypedLoader):
     reads = ((is_spark_frame, object), (object, is_spark_frame))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        from bridgeval.spark.source import SparkSource
+        from bridgeval.spark.spark_source import SparkSource
 
         return SparkSource.of(recommendations, relevance, **extras)
 

@@ -18,8 +18,6 @@ from bridgeval.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bridgeval.report import Report
-
 SCHEMA = "run string, time timestamp, metric string, k int, value double, low double, high double, users long"
 
 
@@ -36,7 +34,7 @@ def run(
     per_user_out: str | None = None,
     run_id: str | None = None,
     session: SparkSession | None = None,
-) -> Report:
+) -> bridgeval.Report:
     """Evaluates tables that the session reads.
 
     Args:

@@ -15,7 +15,7 @@ from bridgeval.engine.plan import Plan
 from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError
 from bridgeval.plugins import installed
 from bridgeval.report import Report
-from bridgeval.spark import source
+from bridgeval.spark import spark_source as source
 from bridgeval.spark.history_context import add_history
 from bridgeval.tables.context import Context
 from bridgeval.testing import check_loader
