@@ -36,7 +36,7 @@ def verify(report: str, tolerance: float) -> None:
         document["results"], document["manifest"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{report!r} is not a report", str(error), "give a file written by --format json") from error
-    found = verification_of(document, os.path.dirname(report), tolerance)
+    found = verify_report(document, os.path.dirname(report), tolerance)
     for other in found.versions:
         click.echo(f"note: {other.what} was {other.recorded}, is {other.now}", err=True)
     for other in found.changes:
