@@ -12,8 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_repeats, count_true
-from bridgeval.batch.tensors import tensor_of
+from bridgeval.batch.kernels import count_repeats, count_true, to_tensor
 from bridgeval.errors import NeedError
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import Lists, Slates
@@ -167,7 +166,7 @@ class ListBatch:
         return where.clamp_(max=max(len(self.lists.items) - 1, 0)).to(self.device)
 
     def _lay_out(self, flat: npt.NDArray[np.generic], fill: float) -> Tensor:
-        values = tensor_of(flat).to(self.device)
+        values = to_tensor(flat, self.device)
         shape = (len(self.lengths), self.width)
         if self.uniform:
             return values.view(shape)
@@ -214,7 +213,7 @@ class Batch:
 
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""
-        return tensor_of(self.slates.user_columns[name][self.start : self.stop]).to(self.device)
+        return to_tensor(self.slates.user_columns[name][self.start : self.stop], self.device)
 
 
 def batches(slates: Slates, device: torch.device, batch_size: int | None = None, workers: int = 1) -> Iterator[Batch]:

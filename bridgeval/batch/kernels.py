@@ -64,6 +64,23 @@ class Kernel(Generic[P, R]):
         return (self._portable if portable else self._on_cpu)(cells, *args, **kwargs)
 
 
+class _Writable:
+    """The memory of an array, declared writable."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self._owner = array
+
+
+def to_tensor(array: npt.NDArray[Any], device: torch.device | None = None) -> Tensor:
+    """A tensor of an array; on the CPU it shares the memory, so it must not be written to.
+
+    Arrow's arrays are read-only. torch has no such thing and warns, and to silence a warning is not safe in threads.
+    """
+    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Writable(array))).to(device)
+
+
 @Kernel
 def sort_rows(cells: Tensor) -> Tensor:
     """`[B, K]`: each row ascending.
@@ -283,16 +300,6 @@ def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Ten
     """
     weights = None if weights is None else weights.reshape(-1).double()
     return torch.bincount(codes.reshape(-1), weights, minlength=count + 1)[:count].double()
-
-
-def sum_rows_by_code(cells: Tensor, codes: Tensor, count: int) -> Tensor:
-    """`[count, K]`: the sum of the rows of `[B, K]` that have each code, `[B]` int64 below `count`.
-
-    >>> sum_rows_by_code(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([1, 0, 1]), 2)
-    tensor([[3., 4.],
-            [6., 8.]])
-    """
-    return cells.new_zeros((count, cells.shape[1])).index_add_(0, codes, cells)
 
 
 def sum_at_cutoffs(

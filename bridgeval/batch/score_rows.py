@@ -14,8 +14,8 @@ from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, ListBatch, Shown
 from bridgeval.batch.candidates import Candidates
+from bridgeval.batch.kernels import to_tensor
 from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
-from bridgeval.batch.tensors import tensor_of
 from bridgeval.errors import BadValueError, MisalignedError
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.pair_column import PairColumn, Positions
@@ -66,7 +66,7 @@ class ScoreRows:
 
     def _convert(self, values: Any, start: int, stop: int, width: int) -> Tensor:
         """Scores `[B, width]` as a floating tensor."""
-        tensor = values.detach() if hasattr(values, "detach") else tensor_of(np.ascontiguousarray(values))
+        tensor = values.detach() if hasattr(values, "detach") else to_tensor(np.ascontiguousarray(values))
         if tuple(tensor.shape) != (stop - start, width):
             raise MisalignedError(
                 "the scores of a batch have the wrong shape",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
 from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount, by_item
@@ -34,49 +32,36 @@ class Census(Metric):
         return Sums()
 
     def update(self, blocks: Blocks) -> Sums:
-        batch = blocks.batch
-        counted, shown, relevant = (_array(blocks[of]) for of in (Counted(), ShownCount(), RelevantCount()))
-        shown_rows, relevant_rows = _array(batch.shown.lengths), _array(batch.relevant.lengths)
-        in_shown, in_relevant = shown_rows > 0, relevant_rows > 0
+        shown, truth = blocks.batch.shown, blocks.batch.relevant
+        in_shown, in_truth = shown.lengths > 0, truth.lengths > 0
+        counted, listed = blocks[Counted()], blocks[ShownCount()]
         counts = {
-            "users": in_shown | in_relevant,
+            "users": in_shown | in_truth,
             "counted": counted,
-            "shown nothing": counted & (shown == 0),
-            "no relevance given": in_shown & ~in_relevant,
-            "no relevant item": in_relevant & (relevant == 0),
+            "shown nothing": counted & (listed == 0),
+            "no relevance given": in_shown & ~in_truth,
+            "no relevant item": in_truth & (blocks[RelevantCount()] == 0),
         }
         if self.depth:
-            counts["short lists"] = counted & (shown < self.depth)
-        sums = {name: int(np.count_nonzero(flags)) for name, flags in counts.items()}
-        sums |= {"shown rows": int(batch.shown.lengths.sum()), "repeated shown rows": batch.shown.repeated}
-        if batch.shown.has("score"):
-            seen = int(batch.shown.seen.sum())
-            sums |= {"masked rows": int(batch.shown.masked.sum()) - seen, "seen rows": seen}
-        sums |= {
-            "relevant rows": int(relevant_rows.sum()),
-            "repeated relevant rows": batch.relevant.repeated,
-        }
+            counts["short lists"] = counted & (listed < self.depth)
+        sums = {name: int(flags.sum()) for name, flags in counts.items()}
+        sums |= {"shown rows": int(shown.lengths.sum()), "repeated shown rows": shown.repeated}
+        if shown.has("score"):
+            seen = int(shown.seen.sum())
+            sums |= {"masked rows": int(shown.masked.sum()) - seen, "seen rows": seen}
+        sums |= {"relevant rows": int(truth.lengths.sum()), "repeated relevant rows": truth.repeated}
         if blocks.context.catalogue is not None:
-            sums["shown items not in the catalogue"] = _unknown(blocks, blocks[Ranked()].items)
-            sums["relevant items not in the catalogue"] = _unknown(blocks, batch.relevant.items)
+            sums["shown items not in the catalogue"] = _count_unknown(blocks, blocks[Ranked()].items)
+            sums["relevant items not in the catalogue"] = _count_unknown(blocks, truth.items)
         return Sums(sums)
 
     def compute(self, state: Any) -> Result:
         return Result(None, notes=dict(state.values))
 
 
-def _array(tensor: Tensor) -> npt.NDArray[Any]:
-    return tensor.cpu().numpy()
-
-
-def _unknown(blocks: Blocks, items: Tensor) -> int:
-    """How many cells hold an item that the catalogue lacks; none is looked at where it has the whole vocabulary."""
-    unknown = blocks.lookup.once("not in the catalogue", lambda: _not_known(blocks.lookup.in_catalogue))
-    return 0 if unknown is None else int(by_item(unknown, items).sum())
-
-
-def _not_known(in_catalogue: Tensor) -> Tensor | None:
-    """`[V + 1]`: items of the vocabulary that the catalogue lacks; None where there is none."""
-    unknown = ~in_catalogue
+def _count_unknown(blocks: Blocks, items: Tensor) -> int:
+    """How many cells hold an item that the catalogue lacks."""
+    unknown = ~blocks.lookup.in_catalogue
     unknown[-1] = False
-    return unknown if bool(unknown.any()) else None
+    # Usually the catalogue has them all: then no cell is looked at.
+    return int(by_item(unknown, items).sum()) if bool(unknown.any()) else 0

@@ -1,4 +1,4 @@
-"""Lookup: what is known beside the lists, by the codes of one vocabulary."""
+"""Lookup: the tables of the context by the codes of one vocabulary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from bridgeval.batch.tensors import tensor_of
+from bridgeval.batch.kernels import to_tensor
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Lookup:
-    """The context laid against the vocabulary of one Slates, on one device."""
+    """The context, aligned with the vocabulary of one Slates, on one device."""
 
     def __init__(self, context: Context, slates: Slates, device: torch.device) -> None:
         self.context = context
@@ -28,13 +28,13 @@ class Lookup:
 
     def items(self, table: str) -> Tensor:
         """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
-        return self.once(f"item {table}", lambda: self.aligned(self.context.items[table]))
+        return self.once(f"item {table}", lambda: self.align(self.context.items[table]))
 
     def users(self, table: str) -> Tensor:
         """`[U]` values by user."""
         return self.once(
             f"user {table}",
-            lambda: tensor_of(self.context.users[table].aligned(self._slates.users)).to(self._device),
+            lambda: to_tensor(self.context.users[table].aligned(self._slates.users), self._device),
         )
 
     @property
@@ -43,15 +43,15 @@ class Lookup:
         return self.once("catalogue", self._in_catalogue)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What is derived from the context alone is made for the first batch and kept for the others."""
+        """Makes a value that depends on the context alone, for the first batch, and keeps it for the others."""
         if key not in self._made:
             self._made[key] = make()
         made: T = self._made[key]
         return made
 
-    def aligned(self, table: Table) -> Tensor:
+    def align(self, table: Table) -> Tensor:
         """`[V + 1]` or `[V + 1, F]`: any table by item code."""
-        values = tensor_of(table.aligned(self._slates.items))
+        values = to_tensor(table.aligned(self._slates.items))
         none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
         return torch.cat([values, none]).to(self._device)
 

@@ -165,17 +165,6 @@ def test_numbers_are_added_up_by_code_and_the_last_code_is_left_out(kind, shape)
     assert kernels.sum_by_code(codes, 9, weights).tolist() == [*sums, 0, 0, 0, 0]
 
 
-def test_rows_are_added_up_by_code_and_infinite_ones_stay_with_theirs():
-    rng = np.random.default_rng(4)
-    cells, codes = rng.integers(-9, 9, (40, 6)) / 2, rng.integers(0, 3, 40)
-    cells[codes == 2] = -np.inf
-    expected = [
-        [sum(row[at] for row, code in zip(cells, codes, strict=True) if code == one) for at in range(6)]
-        for one in range(4)
-    ]
-    assert kernels.sum_rows_by_code(torch.from_numpy(cells), torch.from_numpy(codes), 4).tolist() == expected
-
-
 @pytest.mark.parametrize("cutoffs", [(1,), (1, 3, 5), (9,)])
 def test_entries_are_added_up_to_each_cutoff(cutoffs):
     rng = np.random.default_rng(6)

@@ -30,7 +30,7 @@ class FeatureBits(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         features = blocks.context.items["features"]
-        return blocks.lookup.once(self, lambda: blocks.lookup.aligned(self._words(features)).t().contiguous())
+        return blocks.lookup.once(self, lambda: blocks.lookup.align(self._words(features)).t().contiguous())
 
     def _words(self, features: Table) -> Table:
         """The words of each item that has features."""

@@ -38,7 +38,7 @@ class PopularityGroups(Block[GroupCodes]):
         return blocks.lookup.once(self, lambda: GroupCodes(self._codes(blocks), 3))
 
     def _codes(self, blocks: Blocks) -> Tensor:
-        codes = torch.where(blocks.lookup.aligned(head_in(blocks, self.pop_ratio)), HEAD, TAIL)
+        codes = torch.where(blocks.lookup.align(head_in(blocks, self.pop_ratio)), HEAD, TAIL)
         if self.unknown == "neither":
             codes = codes.masked_fill(~blocks.lookup.in_catalogue, 0)
         codes[-1] = 3
