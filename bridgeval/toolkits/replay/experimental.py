@@ -13,7 +13,7 @@ from bridgeval.toolkits.replay.bases import Metric, NCISMetric, RecOnlyMetric, c
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
 from bridgeval.toolkits.replay.loader import COLUMNS, PAIRS, SPARK, read_frame
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
-from bridgeval.toolkits.replay.systems import Systems
+from bridgeval.toolkits.replay.system_table import SystemTable
 
 __all__ = [
     "MAP",
@@ -164,7 +164,7 @@ class Coverage(_RecOnly):
         return super()._older_metrics(ks, max_k, "mean", given)
 
 
-class Experiment(Systems):
+class Experiment(SystemTable):
     """Values of several systems in one table.
 
     Args:

@@ -14,7 +14,7 @@ from bridgeval.toolkits.replay.bases import Metric
 from bridgeval.toolkits.replay.calls import Question, answer, compute
 from bridgeval.toolkits.replay.loader import DICT, FrameRules, choose_rules, read_inputs
 from bridgeval.toolkits.replay.metrics_api import SINGLE_BASE, items_as_categories
-from bridgeval.toolkits.replay.systems import Systems
+from bridgeval.toolkits.replay.system_table import SystemTable
 
 
 class OfflineMetrics:
@@ -94,7 +94,7 @@ class OfflineMetrics:
         return [question for metric in in_order for question in metric.questions(rules, list(bases))], inputs
 
 
-class Experiment(Systems):
+class Experiment(SystemTable):
     """Values of several systems in one table.
 
     Args:

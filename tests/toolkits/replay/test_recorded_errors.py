@@ -13,7 +13,7 @@ import pytest
 
 from bridgeval.toolkits import replay
 from bridgeval.toolkits.replay.loader import SPARK
-from bridgeval.toolkits.replay.systems import compare_rows
+from bridgeval.toolkits.replay.system_table import compare_rows
 from tests.golden.compare import DATA
 from tests.golden.test_golden import SKIPPED
 

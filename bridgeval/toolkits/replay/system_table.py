@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BASELINE_CELL = "–"
 
 
-class Systems:
+class SystemTable:
     """A table of systems, filled by the `add_result` of its subclasses.
 
     Attributes:
