@@ -1,4 +1,4 @@
-"""Candidates: the few items that each user's ranking is made of, for evaluation on a sample of the catalogue."""
+"""Candidates: the items that each user's ranking may hold, for evaluation on a sample of the catalogue."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ Shorter = Literal["error", "allow"]
 
 METADATA = b"bridgeval.candidates"
 USERS_PER_CHUNK = 1 << 14
-# Draws that hit a seen or repeated item are thrown away; after so many rounds the rest is drawn the long way.
+# Draws of a seen or repeated item are rejected, which is fast while few are. After so many rounds the rest is drawn
+# from the items that are left.
 ROUNDS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """A list of items for each user (CSR), in an order that says nothing.
+    """A list of items for each user (CSR), in random order.
 
     Attributes:
         users: `[U]`.
         offsets: `[U + 1]`; user u's items are `offsets[u]:offsets[u + 1]`.
         items: `[n]` codes into `vocabulary`.
         vocabulary: `[V]` sorted item ids.
-        negatives: how many irrelevant items were sampled for each user; 0 where nothing was sampled.
+        negatives: how many irrelevant items were sampled for each user; 0 if nothing was sampled.
         strategy, seed: how they were sampled.
     """
 
@@ -78,7 +79,7 @@ class Candidates:
 
     @property
     def label(self) -> str:
-        """How numbers made from them are marked."""
+        """The mark of numbers that were computed from them."""
         return f"sampled n={self.negatives}" if self.negatives else ""
 
     @cached_property
@@ -117,10 +118,10 @@ class Candidates:
             )
         users, (owners,) = encode_ids([Ids.of(table["user"], "user ids")])
         vocabulary, (items,) = encode_ids([Ids.of(table["item"], "item ids")])
-        return _grouped(users, owners, items, vocabulary, **json.loads(written))
+        return _group(users, owners, items, vocabulary, **json.loads(written))
 
 
-def _grouped(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
+def _group(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:
     by_user = group_codes(owners, len(users))
     return Candidates(users, by_user.offsets, by_user.group(items, {})[0], vocabulary, **parameters)
 
@@ -135,7 +136,7 @@ def sample_candidates(
     seed: int = 0,
     shorter: Shorter = "error",
 ) -> Candidates:
-    """For each user with relevance: the relevant items and a sample of those the user never met, shuffled.
+    """Samples candidates: for each user with relevance the relevant items and some that the user never met, shuffled.
 
     Items are drawn without replacement, each draw proportional to the weights of the items that are left, so "uniform"
     gives every set of unseen items the same chance. Equal arguments give equal candidates, whatever model they are for.
@@ -147,18 +148,18 @@ def sample_candidates(
         negatives: how many to sample for each user.
         strategy: "uniform", or "popularity": weighted by the number of users who have the item in the history.
         seed: of the sampling and of the order.
-        shorter: what to do where fewer items are left than asked for: "error", or "allow" a shorter list.
+        shorter: what to do if fewer items are left than asked for: "error", or "allow" a shorter list.
 
     >>> chosen = sample_candidates({"ann": ["a"]}, {"ann": ["b"]}, list("abcdef"), negatives=3, seed=1)
     >>> len(chosen.to_dict()["ann"]), "a" in chosen.to_dict()["ann"], "b" in chosen.to_dict()["ann"]
     (4, True, False)
     """
     _check(negatives, strategy, shorter, history)
-    relevant = _rows(relevance, "relevance")
+    relevant = _read(relevance, "relevance")
     had = (
         Rows(Ids.empty_like(relevant.owners), Ids.empty_like(relevant.items))
         if history is None
-        else _rows(history, "history")
+        else _read(history, "history")
     )
     users, (owners, had_owners) = encode_ids([relevant.owners, had.owners], "user ids")
     offered = encode_ids([had.items, relevant.items])[0] if catalogue is None else read_ids(catalogue, "the catalogue")
@@ -171,17 +172,17 @@ def sample_candidates(
     evaluated = sort_unique(owners.astype(np.int64))
     positives = sort_unique(owners.astype(np.int64) * len(items) + wanted)
     met = sort_unique(np.concatenate([positives, had_owners.astype(np.int64) * len(items) + had_items]))
-    take = _sizes(evaluated, met, weights, negatives, shorter, users, strategy)
+    take = _count_wanted(evaluated, met, weights, negatives, shorter, users, strategy)
     rng = np.random.default_rng(seed)
-    sampled = list(_sampled(evaluated, take, met, weights, rng))
+    sampled = list(_sample(evaluated, take, met, weights, rng))
     keys = np.concatenate([positives, *sampled])
     keys = keys[np.argsort(keys // len(items) + rng.random(len(keys)), kind="stable")]
     owner_codes = np.searchsorted(evaluated, keys // len(items)).astype(np.int32)
     parameters: dict[str, Any] = {"negatives": negatives, "strategy": strategy, "seed": seed}
-    return _grouped(users.take(evaluated), owner_codes, (keys % len(items)).astype(np.int32), items, **parameters)
+    return _group(users.take(evaluated), owner_codes, (keys % len(items)).astype(np.int32), items, **parameters)
 
 
-def _rows(value: Any, role: Any) -> Rows:
+def _read(value: Any, role: Any) -> Rows:
     return read_rows(read_table(os.fspath(value)) if is_path(value) else value, role)
 
 
@@ -197,7 +198,7 @@ def _check(negatives: int, strategy: str, shorter: str, history: Any) -> None:
         raise BadParameterError('strategy="popularity" needs the history', argument="history")
 
 
-def _sizes(
+def _count_wanted(
     evaluated: Positions,
     met: Positions,
     weights: npt.NDArray[np.float64],
@@ -222,14 +223,14 @@ def _sizes(
     return np.minimum(left, negatives)
 
 
-def _sampled(
+def _sample(
     users: Positions,
     take: npt.NDArray[np.int64],
     met: Positions,
     weights: npt.NDArray[np.float64],
     rng: np.random.Generator,
 ) -> Iterator[Positions]:
-    """Keys user * V + item of the sampled pairs, some users at a time."""
+    """Keys user * V + item of the sampled pairs, a chunk of users at a time."""
     up_to = np.cumsum(weights)
     for start in range(0, len(users), USERS_PER_CHUNK):
         chunk, wanted = users[start : start + USERS_PER_CHUNK], take[start : start + USERS_PER_CHUNK]
@@ -242,14 +243,14 @@ def _sampled(
             drawn = rng.random((len(pending), 2 * int(missing.max()))) * up_to[-1]
             items = np.searchsorted(up_to, drawn, side="right")
             keys = (chunk[pending, None] * len(weights) + items).ravel()
-            kept = _first(np.concatenate([kept, keys[~_in(keys, met)]]), chunk, wanted, len(weights))
+            kept = _take_first(np.concatenate([kept, keys[~_contains(keys, met)]]), chunk, wanted, len(weights))
             missing = wanted - np.bincount(np.searchsorted(chunk, kept // len(weights)), minlength=len(chunk))
         yield kept
         for at in np.flatnonzero(missing > 0):
-            yield _exactly(int(chunk[at]), int(missing[at]), kept, met, weights, rng)
+            yield _sample_few(int(chunk[at]), int(missing[at]), kept, met, weights, rng)
 
 
-def _first(keys: Positions, users: Positions, wanted: npt.NDArray[np.int64], size: int) -> Positions:
+def _take_first(keys: Positions, users: Positions, wanted: npt.NDArray[np.int64], size: int) -> Positions:
     """Of each user's keys the first `wanted` different ones, in the order they came."""
     _, places = np.unique(keys, return_index=True)
     keys = keys[np.sort(places)]
@@ -262,18 +263,18 @@ def _first(keys: Positions, users: Positions, wanted: npt.NDArray[np.int64], siz
     return chosen
 
 
-def _exactly(
+def _sample_few(
     user: int, count: int, kept: Positions, met: Positions, weights: npt.NDArray[np.float64], rng: np.random.Generator
 ) -> Positions:
-    """The same draws by exponential clocks over all items left (Efraimidis, Spirakis 2006): for users with few."""
+    """Draws from all items that are left, by exponential clocks (Efraimidis and Spirakis 2006): for users with few."""
     keys = user * len(weights) + np.arange(len(weights))
-    left = keys[(weights > 0) & ~_in(keys, met) & ~np.isin(keys, kept)]
+    left = keys[(weights > 0) & ~_contains(keys, met) & ~np.isin(keys, kept)]
     clocks = rng.exponential(size=len(left)) / weights[left % len(weights)]
     chosen: Positions = left[np.argsort(clocks, kind="stable")[:count]]
     return chosen
 
 
-def _in(keys: Positions, ordered: Positions) -> npt.NDArray[np.bool_]:
+def _contains(keys: Positions, ordered: Positions) -> npt.NDArray[np.bool_]:
     at = np.searchsorted(ordered, keys)
     at[at == len(ordered)] = 0
     found: npt.NDArray[np.bool_] = ordered[at] == keys

@@ -17,7 +17,7 @@ from bridgeval.tables.rows import Rows
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a model gives: a number for each user and item.
+    """The scores of a model: a number for each user and item.
 
     Three things are kept apart: an item that the user has in the history is masked (`mask_history`), one that the
     model scored -inf is masked by the model, and one without a score (no column, or not stored in a sparse matrix)
@@ -26,12 +26,14 @@ class Scores:
     Attributes:
         values: a tensor, numpy array or memmap `[U, N]`; a scipy sparse matrix, whose stored cells are the scores;
             or a function `users -> [B, N]`, such as a model's predict, which is called once for each batch with the ids
-            of its users. With candidates per user, `[U, C]` or a function `(users, items) -> [B, C]`.
+            of its users. With candidates per user, `[U, C]` or a function `(users, items) -> [B, C]`. A function is
+            called in the thread of the caller, for one batch at a time and under `torch.no_grad()`; it may write every
+            answer into the same memory.
         users: the ids of the rows; None numbers them from 0, and takes the users of the relevance for a function.
         items: the ids of the columns, None numbers them from 0; or the candidates of each user, as `Candidates` or as
             `[U, C]` with None or negative numbers for padding.
         mask_history: whether the items that `history=` has for a user are masked.
-        candidates: the only items that may be shown to each user, where `values` has a column for every item.
+        candidates: the only items that may be shown to each user, if `values` has a column for every item.
 
     >>> import bridgeval
     >>> scores = bridgeval.Scores(np.array([[0.9, 0.1, 0.5], [0.2, 0.3, 0.1]]))
@@ -73,7 +75,7 @@ class Scores:
 
     @cached_property
     def per_user(self) -> Candidates | None:
-        """The candidates that the columns stand for; None where a column is one item for all."""
+        """The candidates that the columns stand for; None if a column is the same item for all users."""
         if isinstance(self.items, Candidates):
             return self.items
         grid = self.items
@@ -86,7 +88,7 @@ class Scores:
 
     @cached_property
     def columns(self) -> Ids:
-        """`[N]` the item of each column, where a column is one item for all."""
+        """`[N]` the item of each column, if it is the same for all users."""
         count = None if self.is_function else self.values.shape[1]
         ids = Ids(np.arange(count or 0)) if self.items is None else _ids(self.items, "item ids of the scores")
         if count is not None and count != len(ids):
