@@ -1,10 +1,8 @@
-"""Encoding: columns of ids as dense codes into one sorted vocabulary."""
+"""Encoding: columns of ids as codes into one sorted vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,55 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.parallel import ROWS_FOR_THREADS, run_all
-from bridgeval.tables.ids import TABLE_ENTRIES, Codes, Ids, check_same_kind, find_span, is_coded, table_fits
-from bridgeval.tables.short_strings import Coded, encode_text
-
-# Rows that are looked at before a whole column is.
-PEEK = 1000
-# A column comes in runs where there are at most this many for a row.
-RUNS_PER_ROW = 0.5
-# Rows that are looked at together while all ids there could be may still turn up.
-BLOCK = 1 << 18
-
-
-@dataclass(frozen=True)
-class Runs:
-    """A column as runs of equal ids.
-
-    Attributes:
-        heads: the id of each run.
-        starts: where each run begins; None where every row is a run of its own.
-        length: rows of the column.
-    """
-
-    heads: Ids
-    starts: npt.NDArray[np.int64] | None
-    length: int
-
-    @staticmethod
-    def of(column: Ids) -> Runs:
-        """The column by runs, where it comes so; only the first rows are looked at to tell.
-
-        >>> Runs.of(Ids.of(["b", "b", "b", "a"])).heads.tolist()
-        ['b', 'a']
-        """
-        if len(_run_starts(column.slice(0, PEEK).values)) > RUNS_PER_ROW * min(len(column), PEEK):
-            return Runs(column, None, len(column))
-        if column.is_integer or is_coded(column.given):
-            starts = _run_starts(column.values)
-            return Runs(column.take(starts), starts, len(column))
-        heads, starts = _runs_of_text(column.pieces)
-        return Runs(Ids(heads), starts, len(column))
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """How many rows each run has."""
-        return np.ones(self.length, dtype=np.int64) if self.starts is None else np.diff(self.starts, append=self.length)
-
-    def spread(self, codes: Codes) -> Codes:
-        """Codes of the heads as codes of the rows."""
-        return codes if self.starts is None else np.repeat(codes, self.lengths)
+from bridgeval.tables.ids import TABLE_ENTRIES, Codes, Ids, check_same_kind, table_fits
 
 
 def encode_ids(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Codes]]:
@@ -73,40 +23,47 @@ def encode_ids(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Cod
     >>> vocabulary.tolist(), [c.tolist() for c in codes]
     ([10, 20, 30], [[2, 0], [1]])
     """
-    runs = [Runs.of(column) for column in columns]
-    vocabulary, codes = encode_heads(runs, what)
-    return vocabulary, [run.spread(code) for run, code in zip(runs, codes, strict=True)]
-
-
-def encode_heads(runs: Sequence[Runs], what: str = "ids") -> tuple[Ids, list[Codes]]:
-    """One sorted vocabulary for all columns, and the codes of the heads of each."""
-    columns = [run.heads for run in runs]
-    filled = [c for c in columns if len(c)]
-    for other in filled[1:]:
-        check_same_kind(filled[0], other, what)
+    filled = [column for column in columns if len(column.values)]
     if not filled:
         return columns[0], [np.zeros(0, dtype=np.int32) for _ in columns]
-    if _same_and_sorted(columns):
-        return columns[0], [np.arange(len(columns[0]), dtype=np.int32) for _ in columns]
-    if filled[0].is_integer:
-        return _encode_integers([c.values if len(c) else np.zeros(0, dtype=np.int64) for c in columns])
-    return _encode_strings(columns)
+    for other in filled[1:]:
+        check_same_kind(filled[0], other, what)
+    encode = _encode_integers if filled[0].is_integer else _encode_strings
+    vocabulary, codes = encode([column.values for column in filled])
+    if len(filled) < len(columns):
+        remaining = iter(codes)
+        codes = [next(remaining) if len(column) else np.zeros(0, dtype=np.int32) for column in columns]
+    return Ids(vocabulary), codes
 
 
-def _same_and_sorted(columns: Sequence[Ids]) -> bool:
-    """Whether all have the same ids in ascending order, as tables that were sorted by user do."""
-    first, *others = columns
-    if any(len(c) != len(first) or not (c.is_integer or pa.types.is_large_string(c.given.type)) for c in columns):
-        return False
-    # A few rows tell of most columns that they are not.
-    if not _ascends(first.slice(0, PEEK)) or not _ascends(first):
-        return False
-    return all(other.to_arrow().equals(first.to_arrow()) for other in others)
+def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[npt.NDArray[np.int64], list[Codes]]:
+    low, high = int(min(map(np.min, columns))), int(max(map(np.max, columns)))
+    if not table_fits(low, high, sum(map(len, columns))):
+        vocabulary = sort_unique(np.concatenate(columns))
+        return vocabulary, [np.searchsorted(vocabulary, column).astype(np.int32) for column in columns]
+    # Small integers index a table as they are.
+    base = 0 if 0 <= low < TABLE_ENTRIES else low
+    shifted = columns if base == 0 else [column - base for column in columns]
+    present = np.zeros(high - base + 1, dtype=bool)
+    for column in shifted:
+        present[column] = True
+    if present.all():  # The ids are their own codes, and need no copy.
+        return np.arange(base, high + 1), list(shifted)
+    code_of = np.cumsum(present, dtype=np.int32) - 1
+    return np.flatnonzero(present) + base, [code_of.take(column) for column in shifted]
 
 
-def _ascends(column: Ids) -> bool:
-    rows = column.to_arrow()
-    return bool(pc.all(pc.less(rows[:-1], rows[1:])).as_py())
+def _encode_strings(columns: Sequence[Any]) -> tuple[pa.LargeStringArray, list[Codes]]:
+    coded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
+    distinct = pc.unique(pa.concat_arrays([column.dictionary for column in coded]))
+    vocabulary = distinct.take(pc.sort_indices(distinct))
+    return vocabulary, [_translate(column, vocabulary) for column in coded]
+
+
+def _translate(column: pa.DictionaryArray, vocabulary: pa.LargeStringArray) -> Codes:
+    """Codes in the dictionary of a column as codes in a vocabulary."""
+    code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
+    return code_of.astype(np.int32, copy=False).take(column.indices.to_numpy(zero_copy_only=False))
 
 
 def sort_unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -119,88 +76,3 @@ def sort_unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
-
-
-def _encode_integers(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Ids, list[Codes]]:
-    filled = [c for c in columns if len(c)]
-    low, high = find_span(filled)
-    if table_fits(low, high, sum(map(len, filled))):
-        start = 0 if 0 <= low < TABLE_ENTRIES else low
-        shifted = [c if start == 0 else c - start for c in columns]
-        gap = low - start
-        present = _present(shifted, gap, high - start)
-        if bool(present[gap:].all()):
-            return Ids(np.arange(low, high + 1)), shifted if gap == 0 else [(c - gap).astype(np.int32) for c in shifted]
-        code_of = np.cumsum(present, dtype=np.int32)
-        code_of -= 1
-        return Ids(np.flatnonzero(present) + start), [code_of.take(c) for c in shifted]
-    vocabulary = sort_unique(np.concatenate(filled))
-    return Ids(vocabulary), [np.searchsorted(vocabulary, c).astype(np.int32) for c in columns]
-
-
-def _present(columns: Iterable[npt.NDArray[np.int64]], low: int, high: int) -> npt.NDArray[np.bool_]:
-    """`[high + 1]`: which values occur; a few blocks of rows tell where all from `low` to `high` do."""
-    present = np.zeros(high + 1, dtype=bool)
-    for column in columns:
-        for block in range(0, len(column), BLOCK):
-            present[column[block : block + BLOCK]] = True
-            if bool(present[low:].all()):
-                return present
-    return present
-
-
-def _encode_strings(columns: Sequence[Ids]) -> tuple[Ids, list[Codes]]:
-    coded = [_coded(column) if len(column) else [] for column in columns]
-    distinct = pc.unique(pa.concat_arrays([part.strings for parts in coded for part in parts]))
-    vocabulary = distinct.take(pc.sort_indices(distinct))
-    return Ids(vocabulary), [_codes_in(vocabulary, parts) for parts in coded]
-
-
-def _coded(column: Ids) -> list[Coded]:
-    """The column in one or two parts."""
-    if is_coded(column.given):
-        return [Coded.of(column.values)]
-    half = len(column) // 2
-    parts = [column.slice(0, half), column.slice(half, len(column))] if len(column) > ROWS_FOR_THREADS else [column]
-    return run_all([partial(encode_text, part.pieces) for part in parts], len(column))
-
-
-def _codes_in(vocabulary: pa.LargeStringArray, parts: Sequence[Coded]) -> Codes:
-    codes = np.empty(sum(len(part.codes) for part in parts), dtype=np.int32)
-    end = 0
-    for part in parts:
-        start, end = end, end + len(part.codes)
-        code_of = pc.index_in(part.strings, value_set=vocabulary).to_numpy(zero_copy_only=False)
-        code_of.astype(np.int32).take(part.codes, out=codes[start:end], mode="clip")
-    return codes
-
-
-def _run_starts(values: Any) -> npt.NDArray[np.int64]:
-    if isinstance(values, np.ndarray):
-        changes = np.flatnonzero(values[1:] != values[:-1])
-    elif is_coded(values):
-        return _run_starts(values.indices.to_numpy(zero_copy_only=False))
-    else:
-        changes = _true_positions(pc.not_equal(values[1:], values[:-1]))
-    changes += 1
-    return np.concatenate([np.zeros(min(len(values), 1), dtype=np.int64), changes])
-
-
-def _runs_of_text(pieces: Sequence[pa.LargeStringArray]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """The string of each run, and where it begins; one that goes on in the next piece is one."""
-    heads, starts, rows, last = [], [np.zeros(0, dtype=np.int64)], 0, None
-    for piece in pieces:
-        where = _run_starts(piece)
-        if len(piece) and last == piece[0]:
-            where = where[1:]
-        heads.append(piece.take(pa.array(where)))
-        starts.append(where + rows)
-        rows, last = rows + len(piece), piece[-1] if len(piece) else last
-    return pa.concat_arrays(heads), np.concatenate(starts)
-
-
-def _true_positions(flags: pa.BooleanArray) -> npt.NDArray[np.int64]:
-    """Where flags without nulls are true."""
-    bits = np.frombuffer(flags.buffers()[1], dtype=np.uint8)
-    unpacked = np.unpackbits(bits, count=flags.offset + len(flags), bitorder="little")
-    return np.flatnonzero(unpacked[flags.offset :].view(bool))

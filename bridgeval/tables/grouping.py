@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bridgeval.tables.encoding import PEEK, Runs, encode_heads
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Codes, Ids
 
 Offsets = npt.NDArray[np.int64]
 Column = npt.NDArray[Any]
+
+PEEK = 1000
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,8 @@ def group_by_user(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, 
     >>> users.tolist(), one, other.owners.tolist()
     ([7, 8, 9], Grouping(offsets=array([0, 2, 2, 3]), owners=None), [2, 1])
     """
-    runs = [Runs.of(column) for column in columns]
-    vocabulary, codes = encode_heads(runs, what)
-    return vocabulary, [_group_runs(run, code, len(vocabulary)) for run, code in zip(runs, codes, strict=True)]
-
-
-def _group_runs(runs: Runs, codes: Codes, n_users: int) -> Grouping:
-    if runs.starts is None or not _ascends(codes, strictly=True):
-        return group_codes(runs.spread(codes), n_users)
-    lengths = np.zeros(n_users, dtype=np.int64)
-    lengths[codes] = runs.lengths
-    return Grouping(_add_up(lengths))
+    vocabulary, codes = encode_ids(columns, what)
+    return vocabulary, [group_codes(code, len(vocabulary)) for code in codes]
 
 
 def _add_up(lengths: npt.NDArray[np.int64]) -> Offsets:
@@ -117,8 +110,6 @@ def deduplicate_pairs(
     return offsets, pairs.indices[first], None if values is None else pairs.data[first]
 
 
-def _ascends(codes: Codes, strictly: bool = False) -> bool:
-    falls = np.less_equal if strictly else np.less
+def _ascends(codes: Codes) -> bool:
     # The first rows decide for most columns that are not in order.
-    beginning = codes[:PEEK]
-    return not falls(beginning[1:], beginning[:-1]).any() and not falls(codes[1:], codes[:-1]).any()
+    return bool((codes[1:PEEK] >= codes[:PEEK][:-1]).all() and (codes[1:] >= codes[:-1]).all())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ class Ids:
     """A column of ids.
 
     Attributes:
-        given: `int64` numpy array, or Arrow array of `large_string`, which may be dictionary-coded or in pieces.
+        values: `int64` numpy array, or Arrow array of `large_string`, which may be dictionary-encoded.
 
     >>> Ids.of(["b", "a"]).tolist()
     ['b', 'a']
@@ -35,7 +33,7 @@ class Ids:
     [1, 1]
     """
 
-    given: Any
+    values: Any
 
     @staticmethod
     def of(column: Any, what: str = "ids") -> Ids:
@@ -75,21 +73,11 @@ class Ids:
         return other.take(np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
-        return len(self.given)
-
-    @cached_property
-    def values(self) -> Any:
-        """What was given, in one piece."""
-        return self.given.combine_chunks() if isinstance(self.given, pa.ChunkedArray) else self.given
-
-    @property
-    def pieces(self) -> list[Any]:
-        """The same without a copy, as it lies in memory."""
-        return self.given.chunks if isinstance(self.given, pa.ChunkedArray) else [self.given]
+        return len(self.values)
 
     @property
     def is_integer(self) -> bool:
-        return isinstance(self.given, np.ndarray)
+        return isinstance(self.values, np.ndarray)
 
     @property
     def kind(self) -> str:
@@ -101,7 +89,7 @@ class Ids:
         return Ids(self.values.take(pa.array(positions)))
 
     def slice(self, start: int, stop: int) -> Ids:
-        return Ids(self.given[start:stop])
+        return Ids(self.values[start:stop])
 
     def tolist(self) -> list[Any]:
         """The ids as Python ints or strings, as they came."""
@@ -111,7 +99,7 @@ class Ids:
         """`int64` or `large_string`."""
         if self.is_integer:
             return pa.array(self.values)
-        return self.values.dictionary_decode() if is_coded(self.values) else self.values
+        return self.values.dictionary_decode() if pa.types.is_dictionary(self.values.type) else self.values
 
     def to_numpy(self) -> npt.NDArray[Any]:
         """`int64`, or an array of Python strings."""
@@ -138,19 +126,15 @@ class Ids:
             return np.full(len(self), -1, dtype=np.int64)
         check_same_kind(vocabulary, self, what)
         if self.is_integer:
-            return np.arange(len(self)) if self.equals(vocabulary) else vocabulary._searcher(self.values)
-        coded = is_coded(self.values)
+            return np.arange(len(self)) if self.equals(vocabulary) else vocabulary._search(self.values)
+        coded = pa.types.is_dictionary(self.values.type)
         wanted = self.values.dictionary if coded else self.values
         found = pc.index_in(wanted, value_set=vocabulary.to_arrow()).fill_null(-1)
         positions = found.to_numpy(zero_copy_only=False).astype(np.int64)
         return positions[self.values.indices.to_numpy(zero_copy_only=False)] if coded else positions
 
-    @cached_property
-    def _span(self) -> tuple[int, int]:
-        return find_span([self.values])
-
-    def _searcher(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        low, high = self._span
+    def _search(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        low, high = int(self.values[0]), int(self.values[-1])
         if table_fits(low, high, len(self)):
             table = np.full(high - low + 2, -1, dtype=np.int64)
             table[self.values - low] = np.arange(len(self))
@@ -159,9 +143,6 @@ class Ids:
         at = np.searchsorted(self.values, wanted)
         at[at == len(self)] = 0
         return np.where(self.values[at] == wanted, at, -1)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Ids, (self.values,))
 
 
 def check_same_kind(first: Ids, second: Ids, what: str) -> None:
@@ -175,19 +156,9 @@ def check_same_kind(first: Ids, second: Ids, what: str) -> None:
         )
 
 
-def find_span(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[int, int]:
-    """The least and the greatest value of columns that are not empty."""
-    columns = list(columns)
-    return min(int(column.min()) for column in columns), max(int(column.max()) for column in columns)
-
-
 def table_fits(low: int, high: int, rows: int) -> bool:
     """Whether a table with an entry for every integer from low to high is small, or small beside the rows."""
     return high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * rows)
-
-
-def is_coded(array: pa.Array) -> bool:
-    return pa.types.is_dictionary(array.type)
 
 
 def _of_dictionary(array: pa.DictionaryArray, what: str) -> Ids:
@@ -203,15 +174,14 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _as_arrow(column: Any, what: str) -> pa.Array | pa.ChunkedArray:
-    """In one piece, unless that would copy long text."""
+def _as_arrow(column: Any, what: str) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks == 1:
             return column.chunk(0)
-        if _is_text(column.type) and column.num_chunks:
-            return column
         if pa.types.is_dictionary(column.type):
             column = column.unify_dictionaries()
+        elif _is_text(column.type):
+            column = column.cast(pa.large_string())  # more text in one piece than other types can hold
         return column.combine_chunks()
     if isinstance(column, pa.Array):
         return column

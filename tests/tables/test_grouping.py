@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridgeval import parallel as threads
-from bridgeval.tables import encoding
+from bridgeval.tables import grouping
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import Grouping, group_by_user, group_codes, sort_by_code
 from bridgeval.tables.ids import Ids
@@ -28,13 +27,9 @@ def as_ids(column: list[int], kind: str) -> Ids:
     return Ids.of(texts.dictionary_encode() if kind == "categories" else texts)
 
 
-@pytest.fixture(params=["one thread", "in parallel"])
-def small_columns_are_long(request, monkeypatch):
-    if request.param != "one thread":
-        monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 2)
-        monkeypatch.setattr(encoding, "ROWS_FOR_THREADS", 2)
-    monkeypatch.setattr(encoding, "PEEK", 4)
-    monkeypatch.setattr(encoding, "BLOCK", 3)
+@pytest.fixture
+def small_columns_are_long(monkeypatch):
+    monkeypatch.setattr(grouping, "PEEK", 4)
 
 
 @pytest.mark.parametrize("kind", ["integers", "far apart", "strings", "categories"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridgeval.tables.encoding import Runs, encode_ids
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30)
@@ -35,22 +35,12 @@ def test_text_in_pieces_is_what_it_is_in_one(pieces):
     whole = [name for piece in pieces for name in piece]
     in_pieces = Ids.of(pa.chunked_array(pieces, pa.large_string()))
     in_one = Ids.of(pa.array(whole, pa.large_string()))
-    runs, same = Runs.of(in_pieces), Runs.of(in_one)
-    assert runs.heads.tolist() == same.heads.tolist()
-    assert runs.lengths.tolist() == same.lengths.tolist()
     if whole:
         assert encode_ids([in_pieces])[1][0].tolist() == encode_ids([in_one])[1][0].tolist()
         last = np.array([len(whole) - 1])
         assert in_pieces.take(last).tolist() == whole[-1:]
         assert pickle.loads(pickle.dumps(in_pieces)).tolist() == in_pieces.tolist() == whole
     assert in_pieces.slice(1, 3).tolist() == whole[1:3]
-
-
-def test_long_runs_of_text_go_on_in_the_next_piece():
-    pieces = [["a"] * 700, ["a"] * 700 + ["b"] * 900, [], ["b"] * 10 + ["c"]]
-    runs = Runs.of(Ids.of(pa.chunked_array(pieces, pa.large_string())))
-    assert runs.heads.tolist() == ["a", "b", "c"]
-    assert runs.starts.tolist() == [0, 1400, 2310]
 
 
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30))
