@@ -31,7 +31,7 @@ def check_ratio(name: str, pop_ratio: float) -> None:
 
 @dataclass(frozen=True)
 class ACLT(TopKMetric):
-    """How many items of the long tail a user's first k places hold (Abdollahpouri, Burke and Mobasher 2019).
+    """The number of items of the long tail in a user's first k places (Abdollahpouri, Burke and Mobasher 2019).
 
     Attributes:
         pop_ratio: the head holds just more than this share of all interactions.
@@ -124,7 +124,7 @@ class ARP(TopKMetric):
 
 @dataclass(frozen=True)
 class HeadAndTail(TotalMetric):
-    """What PopREO and PopRSP share: the spread of found / there between head and tail."""
+    """The base of PopREO and PopRSP: the spread of found / there between head and tail."""
 
     family = "bias"
     higher_is_better = False

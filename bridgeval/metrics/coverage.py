@@ -20,7 +20,7 @@ from bridgeval.metrics.blocks.listed_items import Among, among_needs, counts_by_
 
 @dataclass(frozen=True)
 class ItemCoverage(TotalMetric):
-    """How many different items stand in the first k places of all lists (Adomavicius and Kwon 2012).
+    """The number of different items in the first k places of all lists (Adomavicius and Kwon 2012).
 
     WarpRec counts masked items that fill a short list too (masked="keep").
 
@@ -64,7 +64,7 @@ class ItemCoverage(TotalMetric):
 
 @dataclass(frozen=True)
 class UserCoverage(TotalMetric):
-    """How many users count: by default those with at least one item in their list.
+    """The number of users who count: by default those with at least one item in their list.
 
     WarpRec counts users with a relevant item, whatever they were shown (users="relevant").
 
@@ -85,7 +85,7 @@ class UserCoverage(TotalMetric):
 
 @dataclass(frozen=True)
 class UserCoverageAtN(TotalMetric):
-    """How many users were shown at least N items; N is the cutoff.
+    """The number of users who were shown at least N items; N is the cutoff.
 
     Attributes:
         retrieved: what is counted: items "shown", or, as WarpRec does, all candidates with a score above 0
@@ -117,7 +117,7 @@ class UserCoverageAtN(TotalMetric):
 
 @dataclass(frozen=True)
 class PositiveCount(Block[Tensor]):
-    """How many candidates of each user have a score above 0: `[B]` int64."""
+    """The number of candidates with a score above 0: `[B]` int64."""
 
     def make(self, blocks: Blocks) -> Tensor:
         shown = blocks.batch.shown
@@ -128,7 +128,7 @@ class PositiveCount(Block[Tensor]):
 
 @dataclass(frozen=True)
 class NumRetrieved(TopKMetric):
-    """How many of the first k places hold an item: `min(k, n)` for a list of n items; the mean over users.
+    """The number of the first k places that hold an item: `min(k, n)` for a list of n items; the mean over users.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"], 2: ["a"]}, {1: ["a"], 2: ["a"]}, "NumRetrieved@5")["NumRetrieved@5"]
@@ -174,19 +174,18 @@ class Coverage(TopKMetric):
         known = "catalogue" if self.known == "catalogue" else "item popularity"
         return super().needs() | Needs(context=frozenset({known}))
 
-    def start(self) -> CoverageState:
-        return CoverageState()
+    def start(self) -> Tally:
+        return Tally()
 
-    def update(self, blocks: Blocks) -> CoverageState:
+    def update(self, blocks: Blocks) -> Tally:
         counts = counts_by_item(blocks, self)
         if self.shown == "known":
             counts = counts * self._is_known(blocks)[:-1].cpu().numpy()
-        return CoverageState(ItemSums(blocks.batch.slates.items, counts), self._size(blocks))
+        return Tally(items=ItemSums(blocks.batch.slates.items, counts), facts={"items": self._size(blocks)})
 
     def compute(self, state: Any) -> Result:
-        found = int((state.shown.values > 0).sum())
-        value = found / state.size if state.size else float("nan")
-        return Result(value, notes={"items shown": found, "items known": state.size})
+        found, known = int(np.count_nonzero(state.items.values)), state.facts.get("items", 0)
+        return Result(found / known if known else float("nan"), notes={"items shown": found, "items known": known})
 
     def per_user(self) -> None:  # type: ignore[override]
         return None
@@ -200,14 +199,3 @@ class Coverage(TopKMetric):
         if self.known == "history":
             return len(blocks.context.items["popularity"].ids)
         return len(blocks.context.catalogue or ())
-
-
-@dataclass(frozen=True)
-class CoverageState:
-    """How often each item was shown, and how many are known; the same number everywhere."""
-
-    shown: ItemSums = field(default_factory=ItemSums)
-    size: int = 0
-
-    def merge(self, other: CoverageState) -> CoverageState:
-        return CoverageState(self.shown.merge(other.shown), max(self.size, other.size))

@@ -33,7 +33,7 @@ from bridgeval.metrics.blocks.listed_items import (
 
 @dataclass(frozen=True)
 class Gini(TotalMetric):
-    """How unequally the places of all lists are shared out among the items of the catalogue: 0 evenly, 1 all to one.
+    """The inequality of the items of the catalogue in the places they get: 0 if all get as many, 1 if one gets all.
 
     With c_(1) <= ... <= c_(N) the number of lists that hold each item, 0 included:
     `sum_j (2j - N - 1) c_(j) / (N - 1) / sum_j c_(j)` (Gunawardana and Shani 2015). Shown items that the
@@ -144,7 +144,7 @@ class SRecall(TopKMetric):
 
 @dataclass(frozen=True)
 class HitTopics(Block[Cumulative]):
-    """How many different features the hits in the first k places have: `[B]` float64."""
+    """The number of different features of the hits in the first k places: `[B]` float64."""
 
     ranking: Ranking
     relevance: Relevance
@@ -158,7 +158,7 @@ class HitTopics(Block[Cumulative]):
 
 @dataclass(frozen=True)
 class RelevantTopics(Block[Tensor]):
-    """How many different features the relevant items of each user have: `[B]` float64."""
+    """The number of different features of each user's relevant items: `[B]` float64."""
 
     relevance: Relevance
 
@@ -169,7 +169,7 @@ class RelevantTopics(Block[Tensor]):
 
 @dataclass(frozen=True)
 class CategoricalDiversity(TopKMetric):
-    """How many different categories the first k places show, for each item shown.
+    """The number of different categories in the first k places, divided by the number of items.
 
     Items of several categories show all of them, so that the value may exceed 1; items without one show none.
 
@@ -209,7 +209,7 @@ class CategoricalDiversity(TopKMetric):
 
 @dataclass(frozen=True)
 class ListedFeatures(Block[Cumulative]):
-    """How many different features the items in the first k places of each list have: `[B]` float64."""
+    """The number of different features of the items in the first k places: `[B]` float64."""
 
     ranking: Ranking
 
@@ -219,7 +219,7 @@ class ListedFeatures(Block[Cumulative]):
 
 @dataclass(frozen=True)
 class ListedCategories(Block[Cumulative]):
-    """How many different categories, of the column `category`, the first k places have: `[B]` float64."""
+    """The number of different categories, of the column `category`, in the first k places: `[B]` float64."""
 
     ranking: Ranking
 

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
-from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Relevant, RelevantCount, ShownCount, UserGroups, Users
-from bridgeval.engine.cumulative import Cumulative
+from bridgeval.batch.ranking import Relevance
+from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, ShownCount, UserGroups, Users
 from bridgeval.engine.metric import RankingMetric, TotalMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, ItemSums, Joint, Sums, Tally
@@ -24,28 +23,26 @@ from bridgeval.engine.summary import Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 from bridgeval.metrics.blocks.gains import Gain
-from bridgeval.metrics.blocks.group_comparison import Unassigned, Undefined, compare_groups, divide, mean_gap, spread
+from bridgeval.metrics.blocks.group_comparison import Unassigned, Undefined, compare_groups, mean_gap, spread
+from bridgeval.metrics.blocks.group_pairs import (
+    PAIR_NEEDS,
+    ShownPairs,
+    compute_bias,
+    count_pairs,
+    tally_pairs,
+    user_group_count,
+)
 from bridgeval.metrics.blocks.item_groups import (
     ItemGroups,
-    ShownPairs,
-    count_pairs,
     group_sizes,
     history_counts,
     hit_counts,
     item_labels,
     relevant_counts,
     shown_counts,
-    user_group_count,
 )
-from bridgeval.metrics.blocks.item_sums import HitScores, ItemGains, ItemScores
-from bridgeval.metrics.blocks.listed_items import (
-    HistoryCells,
-    ItemCounts,
-    ListedItems,
-    ListedScores,
-    counted_items,
-    population,
-)
+from bridgeval.metrics.blocks.item_sums import HitScores, ItemGains, ItemScores, ScoreSums
+from bridgeval.metrics.blocks.listed_items import HistoryCells, ItemCounts, counted_items, population
 
 ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
 
@@ -150,7 +147,7 @@ class RSP(TotalMetric):
 
 @dataclass(frozen=True)
 class ItemDeviation(TotalMetric):
-    """What ItemMADRanking and ItemMADRating share: items are averaged over their appearances, groups over their items.
+    """The base of ItemMADRanking and ItemMADRating: averages items over their appearances, groups over their items.
 
     Items that no list holds do not enter the average of their group. What the catalogue lacks is not an item without a
     group, so it does not enter where these are compared.
@@ -254,7 +251,7 @@ class ItemMADRating(ItemDeviation):
 
 @dataclass(frozen=True)
 class UserDeviation(TotalMetric):
-    """What UserMADRanking and UserMADRating share: groups are averaged over their users that have a value."""
+    """The base of UserMADRanking and UserMADRating: averages groups over their users who have a value."""
 
     family = "fairness"
     higher_is_better = False
@@ -345,52 +342,8 @@ class UserMADRating(UserDeviation):
 
 
 @dataclass(frozen=True)
-class ScoreSums(Block[Cumulative]):
-    """The scores of the first k places of each list, added up: `[B]` float64."""
-
-    ranking: Ranking
-
-    def make(self, blocks: Blocks) -> Cumulative:
-        no_item = blocks[ListedItems(self.ranking)] == blocks.batch.shown.pad
-        scores = blocks[ListedScores(self.ranking)].masked_fill(no_item, 0)
-        return Cumulative.of_places(blocks.cutoffs, lambda places: scores[places].sum(0))
-
-
-PAIRS = Needs(context=frozenset({"item groups", "catalogue", "user groups"}))
-
-
-def pair_result(counts: Floats, facts: Any, undefined: Undefined, users: int) -> Result:
-    """The preference of each user group for each item group over that group's share of the catalogue.
-
-    Args:
-        counts: `[user groups + 1, item groups + 1]`.
-        facts: `user labels`, `item labels` and `sizes`.
-        undefined: what user groups without any count get.
-        users: how many users were counted.
-    """
-    if not facts:
-        return Result(None, users=users)
-    totals = counts.sum(1, keepdims=True)
-    preference = divide(counts, np.maximum(totals, 1) if undefined == "zero" else totals)
-    bias = divide(preference, facts["sizes"] / facts["sizes"].sum())
-    parts = {
-        f"{user}, {item}": float(bias[row, column])
-        for row, user in enumerate(facts["user labels"], start=1)
-        for column, item in enumerate(facts["item labels"], start=1)
-    }
-    return Result(None, parts, users=users)
-
-
-def _tally(blocks: Blocks, metric: RankingMetric, counts: Tensor) -> Tally:
-    """The state of counts by user group and item group."""
-    users, items = blocks.context.users["groups"].labels, item_labels(blocks)
-    facts = {"user labels": users, "item labels": items, "sizes": group_sizes(blocks)}
-    return Tally(Sums({"users": population(blocks, metric), "counts": counts.cpu().numpy()}), facts=facts)
-
-
-@dataclass(frozen=True)
 class BiasDisparityBR(TotalMetric):
-    """How much more, or less, the lists of a user group hold of an item group than the catalogue does.
+    """The share of an item group in the lists of a user group, relative to its share of the catalogue.
 
     For user group G and item group C: `(places of G's lists that hold an item of C / all places of G's lists) / (items
     of C / items)`; 1 is neutral (Tsintzou, Pitoura and Tsaparas 2018). The result has a part for each pair and no value
@@ -413,19 +366,19 @@ class BiasDisparityBR(TotalMetric):
     undefined: Undefined = field(default="nan", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | PAIRS
+        return super().needs() | PAIR_NEEDS
 
     def update(self, blocks: Blocks) -> Tally:
         counts = blocks[ShownPairs(ItemGroups(), self.ranking, self.population)]
-        return _tally(blocks, self, counts.up_to(self.k))
+        return tally_pairs(blocks, self, counts.up_to(self.k))
 
     def compute(self, state: Any) -> Result:
-        return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
+        return compute_bias(state, self.undefined)
 
 
 @dataclass(frozen=True)
 class BiasDisparityBS(RankingMetric):
-    """How much more, or less, the history of a user group holds of an item group than the catalogue does.
+    """The share of an item group in the history of a user group, relative to its share of the catalogue.
 
     As BiasDisparityBR, with what users have in the history in place of their lists.
 
@@ -452,7 +405,7 @@ class BiasDisparityBS(RankingMetric):
 
     def needs(self) -> Needs:
         lists = frozenset({"history lists"} if self.source == "history" else ())
-        return Needs(users=super().needs().users, lists=lists) | PAIRS
+        return Needs(users=super().needs().users, lists=lists) | PAIR_NEEDS
 
     def start(self) -> Tally:
         return Tally()
@@ -464,15 +417,15 @@ class BiasDisparityBS(RankingMetric):
             truth = blocks[Relevant(Relevance(None, self.relevance.duplicates))]
             items = truth.items.masked_fill(truth.gains == 0, blocks.batch.shown.pad)
             groups, items = ItemGroups(), counted_items(blocks, self.population, items)
-        return _tally(blocks, self, count_pairs(blocks, blocks[groups], items, blocks[UserGroups()][:, None]))
+        return tally_pairs(blocks, self, count_pairs(blocks, blocks[groups], items, blocks[UserGroups()][:, None]))
 
     def compute(self, state: Any) -> Result:
-        return pair_result(state.sums["counts"], state.facts, self.undefined, state.sums["users"])
+        return compute_bias(state, self.undefined)
 
 
 @dataclass(frozen=True)
 class BiasDisparityBD(TotalMetric):
-    """How much the lists amplify the bias of the history: `(BR - BS) / BS` for each pair of groups; 0 is neutral.
+    """The change of bias from the history to the lists: `(BR - BS) / BS` for each pair of groups; 0 is neutral.
 
     BR and BS are those of BiasDisparityBR and BiasDisparityBS (Tsintzou, Pitoura and Tsaparas 2018). Undefined where BS
     is 0 or undefined.

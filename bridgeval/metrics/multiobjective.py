@@ -19,7 +19,7 @@ from bridgeval.metrics.blocks.composite import PartValues, check_parts
 
 @dataclass(frozen=True)
 class Objectives(TopKMetric):
-    """What EucDistance and Hypervolume share: a user has a value where all metrics have one."""
+    """The base of EucDistance and Hypervolume: a user has a value if all metrics have one."""
 
     family = "multiobjective"
     made_of: ClassVar[tuple[str, ...]] = ("metrics",)
@@ -46,7 +46,7 @@ class Objectives(TopKMetric):
 
 @dataclass(frozen=True)
 class EucDistance(Objectives):
-    """How far a user's values are from the utopia point: `sqrt(sum_i (s_i - u_i)^2)` (Paparella et al. 2023).
+    """The distance of a user's values from the utopia point: `sqrt(sum_i (s_i - u_i)^2)` (Paparella et al. 2023).
 
     Undefined for users for whom one of the metrics is.
 

@@ -31,7 +31,7 @@ OutOf = Literal["history", "known"]
 
 @dataclass(frozen=True)
 class ItemNovelty(Block[Tensor]):
-    """How new each item of the vocabulary is, 0 for no item: `[V + 1]` float64.
+    """The novelty of each item of the vocabulary, 0 for no item: `[V + 1]` float64.
 
     Attributes:
         kind: "surprisal", -log2 of the item's share of all interactions; "complement", the share of users who do not
@@ -306,7 +306,7 @@ class FirstShown(Block[Tensor]):
 
 @dataclass(frozen=True)
 class SeenCounts(Block[Cumulative]):
-    """How many of the first k places show an item of the history: `[B]` float64.
+    """The number of the first k places that show an item of the history: `[B]` float64.
 
     Attributes:
         repeated: an item that a list shows several times counts "once", or "each" time.

@@ -14,7 +14,7 @@ from bridgeval.engine.blocks import Blocks
 
 @dataclass(frozen=True)
 class RatingError(RowMetric):
-    """What the rating metrics share.
+    """The base of the rating metrics.
 
     Attributes:
         unscored: a masked item, scored -inf, is "left_out"; or it "spoils" the value of its user, as in WarpRec (with

@@ -1,4 +1,4 @@
-"""What metrics that are made of other metrics share."""
+"""Metrics that are made of other metrics."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def count_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Cu
 
 
 def count_bits(words: Tensor) -> Tensor:
-    """How many bits of each int32 from 0 up are set.
+    """Counts the bits that are set in each int32 from 0 up.
 
     Counts within pairs of bits, then fours, then bytes; the product adds up the bytes (Warren, Hacker's Delight, 5-1).
 

@@ -1,4 +1,4 @@
-"""How far apart groups are: measures of several shares or means, and the result that names each group's own."""
+"""Comparison of groups: measures of their shares or means, and the result that names each group's own."""
 
 from __future__ import annotations
 

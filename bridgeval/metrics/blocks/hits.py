@@ -110,7 +110,7 @@ class FirstHit(Block[Tensor]):
 
 @dataclass(frozen=True)
 class DistinctRelevantCount(Block[Tensor]):
-    """How many different relevant items each user has: `[B]` int64."""
+    """The number of different relevant items of each user: `[B]` int64."""
 
     relevance: Relevance = Relevance()
 

@@ -1,4 +1,4 @@
-"""Groups of items, and how often each is shown, found, relevant or in the history; also by groups of users."""
+"""Groups of items, and how often each is shown, found, relevant or in the history."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, UserGroups, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, by_item
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TotalMetric
 from bridgeval.engine.state import Floats
 from bridgeval.metrics.blocks.hits import HitPlaces
-from bridgeval.metrics.blocks.listed_items import HistoryCells, ItemCounts, ListedItems, RelevantCells, counted_items
+from bridgeval.metrics.blocks.listed_items import HistoryCells, ItemCounts, RelevantCells, counted_items
 from bridgeval.tables.context import Context
 from bridgeval.tables.ids import Ids
 
@@ -59,11 +59,6 @@ def item_labels(blocks: Blocks) -> tuple[Any, ...]:
     return blocks.context.items["groups"].labels
 
 
-def user_group_count(blocks: Blocks) -> int:
-    """Groups of users, and one for users without a group."""
-    return len(blocks.context.users["groups"].labels) + 1
-
-
 def group_sizes(blocks: Blocks, of: Literal["items", "interactions"] = "items") -> Floats:
     """`[G + 1]`: how many items of the catalogue, or pairs of the history with them, each group has."""
     return blocks.lookup.once(("group sizes", of), lambda: _sizes(blocks.context, blocks.lookup.catalogue, of))
@@ -76,34 +71,9 @@ def _sizes(context: Context, catalogue: Ids, of: Literal["items", "interactions"
     return sizes.astype(np.float64)
 
 
-def count_pairs(blocks: Blocks, groups: GroupCodes, items: Tensor, users: Tensor) -> Tensor:
-    """`[user groups, item groups]` float64: how many of the items are of each group.
-
-    Args:
-        users: the group of each item's user, of a shape that broadcasts to that of the items.
-    """
-    size = groups.count + 1
-    codes, pairs = by_item(groups.codes, items) + users * size, user_group_count(blocks) * size
-    return sum_by_code(codes, pairs).view(-1, size)[:, :-1]
-
-
-@dataclass(frozen=True)
-class ShownPairs(Block[Cumulative]):
-    """How many of the first k places hold an item of each group: `[user groups, item groups]` float64."""
-
-    groups: Block[GroupCodes]
-    ranking: Ranking
-    counted: Counted
-
-    def make(self, blocks: Blocks) -> Cumulative:
-        groups, items = blocks[self.groups], blocks[ListedItems(self.ranking, self.counted)]
-        users = blocks[UserGroups()]
-        return Cumulative.of_places(blocks.cutoffs, lambda places: count_pairs(blocks, groups, items[places], users))
-
-
 @dataclass(frozen=True)
 class HitGroups(Block[Cumulative]):
-    """How many hits in the first k places are of each group, and of none: `[item groups + 1]` float64."""
+    """The number of hits in the first k places of each group, and of none: `[item groups + 1]` float64."""
 
     groups: Block[GroupCodes]
     ranking: Ranking
@@ -118,7 +88,7 @@ class HitGroups(Block[Cumulative]):
 
 @dataclass(frozen=True)
 class GroupCounts(Block[Tensor]):
-    """How many cells hold an item of each group: `[item groups]` float64."""
+    """The number of cells that hold an item of each group: `[item groups]` float64."""
 
     groups: Block[GroupCodes]
     cells: RelevantCells | HistoryCells

@@ -1,4 +1,4 @@
-"""Gains and scores, added up by item over the first k places of all lists."""
+"""Gains and scores, added up over the first k places: by item over all lists, or by list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bridgeval.metrics.blocks.listed_items import ListedItems, ListedScores, cou
 
 @dataclass(frozen=True)
 class ItemGains(Block[Cumulative]):
-    """What the hits of each item in the first k places are worth: `[V + 1]` float64; V is no item."""
+    """The gains of each item's hits in the first k places, added up: `[V + 1]` float64; V is no item."""
 
     gain: Gain
     discount: Literal["log2", "none"]
@@ -59,3 +59,15 @@ class HitScores(Block[tuple[Cumulative, Cumulative]]):
         items = counted_items(blocks, self.counted, hits.items, hits.rows)
         scores = blocks[ShownColumn("score", self.ranking)][hits.rows, hits.places].double()
         return hits.sum_by_code(items, size, scores), hits.sum_by_code(items, size)
+
+
+@dataclass(frozen=True)
+class ScoreSums(Block[Cumulative]):
+    """The scores of the first k places of each list, added up: `[B]` float64."""
+
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        no_item = blocks[ListedItems(self.ranking)] == blocks.batch.shown.pad
+        scores = blocks[ListedScores(self.ranking)].masked_fill(no_item, 0)
+        return Cumulative.of_places(blocks.cutoffs, lambda places: scores[places].sum(0))

@@ -24,7 +24,7 @@ Among = Literal["shown", "catalogue"]
 
 
 def population(blocks: Blocks, metric: RankingMetric) -> int:
-    """How many users of the batch count."""
+    """The number of users of the batch who count."""
     return int(metric.counted(blocks).sum())
 
 
@@ -85,7 +85,7 @@ class HistoryCells(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ItemCounts(Block[Cumulative]):
-    """How many of the first k places of all lists hold each item of the vocabulary: `[V]` float64."""
+    """The number of the first k places of all lists that hold each item of the vocabulary: `[V]` float64."""
 
     ranking: Ranking
     counted: Counted
@@ -102,7 +102,7 @@ def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
 
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
-    """How many places hold each item of the vocabulary; with among="catalogue" 0 for items that the catalogue lacks."""
+    """The number of places that hold each item; with among="catalogue" it is 0 for items that the catalogue lacks."""
     counts = counts_by_item(blocks, metric)
     if among == "catalogue":
         counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
@@ -110,7 +110,7 @@ def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> 
 
 
 def among_needs(among: Among) -> Needs:
-    """What `item_counts` needs."""
+    """The needs of `item_counts`."""
     return Needs(context=frozenset({"catalogue"} if among == "catalogue" else ()))
 
 

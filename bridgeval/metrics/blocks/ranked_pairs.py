@@ -20,7 +20,7 @@ Negatives = Literal["ranked", "catalogue"]
 
 @dataclass(frozen=True)
 class RankedPairs:
-    """How many of the irrelevant candidates each relevant item is ranked above.
+    """The irrelevant candidates that each relevant item is ranked above.
 
     Attributes:
         found: `[B, R]` bool: whether the item is among the candidates.
