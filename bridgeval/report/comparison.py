@@ -18,7 +18,6 @@ from bridgeval.stats.tests import Friedman
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bridgeval.report.page.page_data import Section
     from bridgeval.report.report import Report
     from bridgeval.stats.slice_results import Slices
 
@@ -137,17 +136,10 @@ class Comparison(Exports):
 
     def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
         """The report page with the comparison in it, one self-contained file."""
-        from bridgeval.report.page.page import page
+        from bridgeval.report.page.page import render_page
 
-        return write_text(
-            page(self.reports, title="Comparison", manifest=self.manifest, more=self.sections(), **more), path
-        )
-
-    def sections(self) -> list[Section]:
-        """The comparison's sections of the page: table, forest plot, critical differences, slices."""
-        from bridgeval.report.page.comparison_sections import comparison_sections
-
-        return comparison_sections(self)
+        page = render_page(self.reports, comparison=self, manifest=self.manifest, **{"title": "Comparison", **more})
+        return write_text(page, path)
 
     def __str__(self) -> str:
         from tabulate import tabulate
@@ -161,7 +153,9 @@ class Comparison(Exports):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(section.body for section in self.sections()[:1])
+        from bridgeval.report.page.rendering import render
+
+        return render("differences.html", wide=self.wide(), notes=self.notes)
 
 
 def p_text(p: float) -> str:

@@ -121,10 +121,10 @@ class Exports(ABC):
         return write_text("\n".join(lines) + "\n", path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
-        """The report page, one self-contained file; see `bridgeval.report.page.page.page`."""
-        from bridgeval.report.page.page import page
+        """The report page, one self-contained file; `**more` is `title=`, `inspections=` and `more=`, your sections."""
+        from bridgeval.report.page.page import render_page
 
-        return write_text(page(self.systems, manifest=self.manifest, **more), path)
+        return write_text(render_page(self.systems, manifest=self.manifest, **more), path)
 
     def save(self, path: str | os.PathLike[str], **inputs: Any) -> None:
         """Writes the form that the name ends in: .json, .csv, .parquet, .md, .tex or .html.

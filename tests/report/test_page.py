@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from markupsafe import Markup
 
 import bridgeval
-from bridgeval.report.page.charts import pareto
-from bridgeval.report.page.page import page
-from bridgeval.report.page.page_data import Section
+from bridgeval.plugin import Section
+from bridgeval.report.page.charts import find_front
+from bridgeval.report.page.page import render_page
 from tests.report.conftest import FIRST, HOSTILE, SCRIPT, TRUTH
 
 
@@ -37,7 +37,7 @@ class Seen(HTMLParser):
 
 def test_the_page_has_every_section_and_fetches_nothing(reports: bridgeval.Reports) -> None:
     inspections = {name: bridgeval.inspect(FIRST, TRUTH, "MRR@2") for name in reports}
-    text = page(reports, inspections=inspections)
+    text = render_page(reports, inspections=inspections)
     seen = Seen(text)
     assert seen.sections == ["results", "cutoffs", "users", "trade-offs", "inspection", "definitions", "origin"]
     assert seen.fetches == []
@@ -47,7 +47,7 @@ def test_the_page_has_every_section_and_fetches_nothing(reports: bridgeval.Repor
 
 def test_the_page_says_who_tells_chance_unless_it_does_so_itself(reports: bridgeval.Reports) -> None:
     told = "<code>bridgeval compare</code> answers"
-    assert told in page(reports)
+    assert told in render_page(reports)
     assert told not in bridgeval.compare({"a": FIRST, "b": FIRST}, TRUTH, "MRR@2").to_html()
 
 
@@ -60,7 +60,7 @@ def test_counts_have_no_decimals() -> None:
 
 def test_names_from_the_data_are_text(reports: bridgeval.Reports) -> None:
     inspections = {HOSTILE: bridgeval.inspect({SCRIPT: ["a"]}, {HOSTILE: ["a"]}, "MRR@2")}
-    text = page(reports, title=SCRIPT, inspections=inspections, manifest={"request": {"relevance": HOSTILE}})
+    text = render_page(reports, title=SCRIPT, inspections=inspections, manifest={"request": {"relevance": HOSTILE}})
     assert "img" not in Seen(text).tags
     assert text.count("<script>") == 1
     assert "&lt;img onerror" in text
@@ -75,20 +75,20 @@ def test_one_report_has_a_page_too() -> None:
 
 def test_more_sections_stand_between_the_charts_and_the_inspection(reports: bridgeval.Reports) -> None:
     more = [Section("comparison", "Comparison", Markup("<p>as good</p>"))]
-    seen = Seen(page(reports, more=more))
+    seen = Seen(render_page(reports, more=more))
     assert seen.sections.index("comparison") == seen.sections.index("trade-offs") + 1
 
 
 def test_the_verdict_is_a_sentence(reports: bridgeval.Reports) -> None:
     # MRR@2 is nearest to the usual cutoff: 2/3 against 1/3.
-    assert re.search(r"has the best MRR@2: 0\.6667 \(95% interval .*\), 100% above first\.", page(reports))
+    assert re.search(r"has the best MRR@2: 0\.6667 \(95% interval .*\), 100% above first\.", render_page(reports))
 
 
 def test_a_page_is_the_same_each_time(reports: bridgeval.Reports) -> None:
-    assert page(reports) == page(reports)
+    assert render_page(reports) == render_page(reports)
 
 
 def test_the_front_holds_what_nothing_beats() -> None:
     points = [(0.1, 5.0), (0.2, 4.0), (0.15, 3.0), (0.2, 4.0)]
-    assert pareto(points, (True, True)) == [0, 1, 3]
-    assert pareto(points, (True, False)) == [1, 2, 3]
+    assert find_front(points, (True, True)) == [0, 1, 3]
+    assert find_front(points, (True, False)) == [1, 2, 3]

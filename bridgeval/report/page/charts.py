@@ -1,4 +1,4 @@
-"""Charts: small drawings as inline SVG, without words from the data in them, in colours that the page decides."""
+"""Charts: small drawings as inline SVG. The page chooses the colors; names from the data are drawn as plain text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# Colours that stand for others: the page's style sheet says what they are in the light, in the dark and on paper.
+from bridgeval.stats.tests import Friedman
+
+# Placeholders for colors: the style sheet of the page defines them for light, dark and print.
 INK, LINE = "#0000e1", "#0000e2"
 SERIES = tuple(f"#0000f{at}" for at in range(1, 9))
 VARIABLES = {INK: "var(--soft)", LINE: "var(--line)"} | {
-    colour: f"var(--series-{at})" for at, colour in enumerate(SERIES, start=1)
+    color: f"var(--series-{at})" for at, color in enumerate(SERIES, start=1)
 }
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 SETTINGS: dict[Any, Any] = {
@@ -49,21 +51,23 @@ class Curve:
     highs: Sequence[float]
 
 
-def curves(systems: Sequence[Curve]) -> Markup:
+def draw_curves(systems: Sequence[Curve]) -> Markup:
     """Lines with their intervals as bands."""
 
     def draw(axes: Axes) -> None:
         for at, curve in enumerate(systems):
-            axes.plot(curve.cutoffs, curve.values, color=colour(at), marker=marker(at), markersize=5, linewidth=1.8)
-            axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=colour(at), alpha=0.16, linewidth=0)
+            axes.plot(
+                curve.cutoffs, curve.values, color=color_of(at), marker=marker_of(at), markersize=5, linewidth=1.8
+            )
+            axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=color_of(at), alpha=0.16, linewidth=0)
         axes.set_xticks(sorted({k for curve in systems for k in curve.cutoffs}))
         axes.set_xlabel("k")
         axes.margins(x=0.05)
 
-    return svg(draw)
+    return draw_svg(draw)
 
 
-def distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
+def draw_distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
     """The share of users by value; a line marks each mean."""
 
     def draw(axes: Axes) -> None:
@@ -74,38 +78,38 @@ def distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
         for at, values in enumerate(defined):
             shares = np.histogram(values, edges)[0] / max(len(values), 1) * 100
             if len(defined) < 3:
-                axes.stairs(shares, edges, color=colour(at), fill=True, alpha=0.14)
-            axes.stairs(shares, edges, color=colour(at), linewidth=1.4)
-            axes.axvline(float(values.mean()), color=colour(at), linestyle="--", linewidth=1.4)
+                axes.stairs(shares, edges, color=color_of(at), fill=True, alpha=0.14)
+            axes.stairs(shares, edges, color=color_of(at), linewidth=1.4)
+            axes.axvline(float(values.mean()), color=color_of(at), linestyle="--", linewidth=1.4)
         axes.set_ylabel("% of users")
         axes.set_xlim(edges[0], edges[-1])
 
-    return svg(draw)
+    return draw_svg(draw)
 
 
-def trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], lower_is_better: bool) -> Markup:
-    """Systems by two metrics; those that no other beats on both are joined."""
+def draw_trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], lower_is_better: bool) -> Markup:
+    """Systems by two metrics; a line joins the Pareto front."""
 
     def draw(axes: Axes) -> None:
         best = sorted(points[at] for at in front)
         if len(best) > 1:
             axes.plot(*zip(*best, strict=True), color=INK, linestyle=":", linewidth=1.4, zorder=1)
         for at, (x, y) in enumerate(points):
-            face = colour(at) if at in front else "none"
-            axes.plot(x, y, marker(at), color=colour(at), markersize=10, markeredgewidth=1.8, markerfacecolor=face)
+            face = color_of(at) if at in front else "none"
+            axes.plot(x, y, marker_of(at), color=color_of(at), markersize=10, markeredgewidth=1.8, markerfacecolor=face)
         axes.margins(0.25)
         if lower_is_better:
             axes.invert_yaxis()
 
-    return svg(draw)
+    return draw_svg(draw)
 
 
-def pareto(points: Sequence[tuple[float, float]], higher: tuple[bool, bool]) -> list[int]:
+def find_front(points: Sequence[tuple[float, float]], higher: tuple[bool, bool]) -> list[int]:
     """The points that no other is at least as good as on both axes and better on one.
 
-    >>> pareto([(1, 3), (2, 2), (1, 1), (3, 1)], (True, True))
+    >>> find_front([(1, 3), (2, 2), (1, 1), (3, 1)], (True, True))
     [0, 1, 3]
-    >>> pareto([(1, 3), (2, 2)], (True, False))
+    >>> find_front([(1, 3), (2, 2)], (True, False))
     [1]
     """
     signed = np.array(points, dtype=np.float64) * np.where(higher, 1.0, -1.0)
@@ -114,18 +118,99 @@ def pareto(points: Sequence[tuple[float, float]], higher: tuple[bool, bool]) -> 
     return [int(at) for at in np.flatnonzero(~(at_least & better).any(0))]
 
 
-def colour(at: int) -> str:
-    """The colour of a system by its place."""
+@dataclass(frozen=True)
+class Interval:
+    """A number with its interval, in a row of its own.
+
+    Attributes:
+        series: its color and marker.
+        filled: whether the marker is; hollow ones are not significant.
+    """
+
+    label: str
+    value: float
+    low: float
+    high: float
+    series: int = 0
+    filled: bool = True
+
+
+def draw_forest(rows: Sequence[Interval], zero: bool = True) -> Markup:
+    """Intervals one below another, the first on top; a line marks zero."""
+
+    def draw(axes: Axes) -> None:
+        for at, row in enumerate(rows):
+            axes.plot([row.low, row.high], [at, at], color=color_of(row.series), linewidth=1.8, solid_capstyle="butt")
+            face = color_of(row.series) if row.filled else "none"
+            axes.plot(row.value, at, marker_of(row.series), markersize=6, markeredgecolor=color_of(row.series),
+                      markerfacecolor=face)  # fmt: skip
+        if zero:
+            axes.axvline(0, color=INK, linewidth=1)
+        axes.set_yticks(range(len(rows)), [row.label for row in rows], parse_math=False)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.spines["left"].set_visible(False)
+
+    return draw_svg(draw, (4.2, 0.6 + 0.26 * max(len(rows), 2)))
+
+
+def draw_ranks(names: Sequence[str], test: Friedman) -> Markup:
+    """Systems at their mean ranks, the best on the left; a bar joins those that do not differ (Demsar 2006).
+
+    The thin line on top is as long as the critical difference.
+    """
+    order = np.argsort(test.ranks, kind="stable")
+    ranks = test.ranks[order]
+    joined = find_cliques(ranks.tolist(), test.critical_difference)
+    top = 0.8 + 0.25 * len(joined)
+
+    def draw(axes: Axes) -> None:
+        for at, (place, rank) in enumerate(zip(order.tolist(), ranks, strict=True)):
+            axes.plot([rank, rank], [0, -at - 1], color=LINE, linewidth=1)
+            axes.plot(rank, 0, marker_of(place), color=color_of(place), markersize=7, clip_on=False)
+            axes.annotate(names[place], (rank, -at - 1), xytext=(4, 0), textcoords="offset points", va="center",
+                          color=INK, parse_math=False)  # fmt: skip
+        for at, (first, last) in enumerate(joined):
+            axes.plot([ranks[first], ranks[last]], [0.35 + 0.25 * at] * 2, color=INK, linewidth=3)
+        reach = max(ranks[-1] - ranks[0], test.critical_difference)
+        axes.plot([ranks[0], ranks[0] + test.critical_difference], [top, top], color=INK, linewidth=1, marker="|")
+        axes.set_xlim(ranks[0] - 0.1 * reach, ranks[-1] + 0.4 * reach)
+        axes.set_ylim(-len(names) - 0.6, top + 0.4)
+        axes.set_yticks([])
+        axes.xaxis.tick_top()
+        axes.spines["left"].set_visible(False)
+        axes.spines["bottom"].set_visible(False)
+        axes.grid(visible=False)
+
+    return draw_svg(draw, (4.2, 0.9 + 0.24 * len(names)))
+
+
+def find_cliques(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:
+    """The longest runs of sorted mean ranks that are no further apart than the critical difference, of two or more.
+
+    >>> find_cliques([1.0, 1.5, 2.5, 4.0], 1.2)
+    [(0, 1), (1, 2)]
+    """
+    found: list[tuple[int, int]] = []
+    for first, rank in enumerate(ranks):
+        last = max(at for at in range(first, len(ranks)) if ranks[at] - rank <= critical)
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def color_of(at: int) -> str:
+    """The color of a system by its position."""
     return SERIES[at % len(SERIES)]
 
 
-def marker(at: int) -> str:
-    """The marker of a system by its place."""
+def marker_of(at: int) -> str:
+    """The marker of a system by its position."""
     return MARKERS[at % len(MARKERS)]
 
 
-def svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) -> Markup:
-    """The drawing as an SVG element that scales with the page."""
+def draw_svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) -> Markup:
+    """Draws an SVG element that scales with the page."""
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
@@ -139,10 +224,10 @@ def svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) ->
     text = re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1
     )
-    # Names of groups, which nothing points to and which every chart would repeat.
+    # Ids of groups, which nothing refers to and which would repeat in every chart.
     text = re.sub(r' id="\w+_\d+"', "", text)
-    return Markup(_coloured(text, VARIABLES))
+    return Markup(_set_colors(text, VARIABLES))
 
 
-def _coloured(text: str, variables: Mapping[str, str]) -> str:
+def _set_colors(text: str, variables: Mapping[str, str]) -> str:
     return re.sub("#0000[ef][0-9]", lambda found: variables.get(found[0], found[0]), text)

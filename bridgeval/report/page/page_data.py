@@ -1,4 +1,4 @@
-"""Content of the report page: what its sections are made of, and what they give."""
+"""PageData: everything that the sections of the report page show."""
 
 from __future__ import annotations
 
@@ -8,61 +8,33 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from bridgeval.engine.metric import Metric
 from bridgeval.report.exports import Reports
 from bridgeval.report.table_view import EVERYONE, Row, interval
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
+    from bridgeval.report.comparison import Comparison
     from bridgeval.report.report import Report
 
 USUAL_CUTOFF = 10
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of the page.
-
-    Attributes:
-        key: its anchor.
-        title: its heading.
-        body: HTML, already escaped.
-        about: a sentence below the heading.
-    """
-
-    key: str
-    title: str
-    body: Markup
-    about: str = ""
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A chart, and what it shows in words: for those who cannot see it, or for all."""
-
-    title: str
-    drawing: Markup
-    words: str
-    shown: bool = False
-
-
-@dataclass(frozen=True)
-class Content:
-    """All that the sections are made of.
+class PageData:
+    """Reports, and everything shown with them.
 
     Attributes:
         systems: name -> report.
-        inspections: name -> what was found.
-        manifest: what made the reports.
-        compared: whether the page says which differences are more than chance.
+        inspections: name -> the findings.
+        manifest: the record of what made the reports.
+        comparison: of the systems, if there is one.
     """
 
     systems: Mapping[str, Report]
     inspections: Mapping[str, Inspection]
     manifest: Mapping[str, Any]
-    compared: bool = False
+    comparison: Comparison | None = None
 
     @cached_property
     def reports(self) -> Reports:
@@ -70,16 +42,16 @@ class Content:
 
     @cached_property
     def names(self) -> list[str]:
-        return list(self.systems)
+        return list(self.comparison.names if self.comparison else self.systems)
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
-        """Name -> metric, of all systems; parts of a metric have entries of their own."""
+        """Name of a number -> its metric, of all systems; parts of a metric have their own entries."""
         return {
             report.marked(name): report.metrics[whole]
             for report in self.systems.values()
             for whole, result in report.results.items()
-            for name in (whole, *(f"{whole}[{part}]" for part in result.parts))
+            for name in result.numbers(whole)
         }
 
     @cached_property
@@ -130,7 +102,3 @@ class Content:
         side = "above" if best.value > second.value else "below"
         ahead = f", {abs(best.value / second.value - 1):.0%} {side} {second.system}" if second.value else ""
         return f"{best.system} has the best {self.headline}: {best.text}{within}{ahead}."
-
-    @cached_property
-    def counted(self) -> list[str]:
-        return self.reports.footnotes()
