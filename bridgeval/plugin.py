@@ -24,7 +24,7 @@ from bridgeval.engine.blocks import (
     by_item,
 )
 from bridgeval.engine.inputs import Inputs, list_offers
-from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff
+from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, summarize
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.scored_inputs import ScoredInputs
@@ -39,7 +39,7 @@ from bridgeval.engine.source import (
 )
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import file_source
-from bridgeval.engine.summary import Over, Result, half_width, summarize
+from bridgeval.engine.summary import Over, Result, half_width
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.files import find_files, is_path, open_table

@@ -7,6 +7,7 @@ all lists together. The bases for plain Python functions are in `bases.py`.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, singledispatch
@@ -18,12 +19,12 @@ from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.choices import check_choices
-from bridgeval.engine import summary
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Moments, State, Tally
-from bridgeval.engine.summary import Lone, Over, Result
+from bridgeval.engine.state import Collected, Floats, Moments, State, Tally
+from bridgeval.engine.summary import OF_MOMENTS, Lone, Over, Result, half_width
 from bridgeval.errors import BadParameterError
+from bridgeval.tables.ids import Ids
 
 # Population -> what it needs.
 POPULATION_NEEDS = {
@@ -227,18 +228,20 @@ class UserMetric(RankingMetric):
         raise NotImplementedError(f"{type(self).__name__} must define values(blocks)")
 
     def start(self) -> State:
-        return summary.start(self.over)
+        return Moments() if self.over in OF_MOMENTS else Collected()
 
     def update(self, blocks: Blocks) -> State:
         counted = self.counted(blocks).cpu().numpy()
         values = blocks[UserValues(self._unsummarized())].cpu().numpy()[counted]
-        if self.over in summary.OF_MOMENTS:
+        if self.over in OF_MOMENTS:
             return Moments.of(values)
+        if not len(values):
+            return Collected()
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
-        return summary.state_of(self.over, users.take(np.arange(len(blocks))[counted]), values)
+        return Collected(((users.take(np.flatnonzero(counted)), values),))
 
     def compute(self, state: Any) -> Result:
-        return summary.result_of(self.over, state, self.confidence, self.lone)
+        return summarize_state(self.over, state, self.confidence, self.lone)
 
     def per_user(self) -> Self:
         return replace(self, over="per_user")
@@ -246,6 +249,34 @@ class UserMetric(RankingMetric):
     def _unsummarized(self) -> Self:
         plain = (self.over, self.confidence, self.lone) == ("mean", 0.95, "undefined")
         return self if plain else replace(self, over="mean", confidence=0.95, lone="undefined")
+
+
+def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone = "undefined") -> Result:
+    """The result of merged values of users, see `UserMetric` for the parameters."""
+    if over in OF_MOMENTS:
+        value = state.mean if state.count else math.nan
+        deviation = state.deviation
+        if over == "half_width":
+            alone = lone == "zero" and state.count == 1
+            value = 0.0 if alone else half_width(deviation, state.count, confidence)
+            deviation = None
+        return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)
+    table = state.table()
+    result = Result(None, users=table.defined, undefined=table.undefined)
+    if over == "per_user":
+        return replace(result, per_user=table)
+    value = table.largest() if over == "max" else table.median(lower=over == "lower_median")
+    return replace(result, value=value)
+
+
+def summarize(over: Over, users: Ids, values: Floats) -> Result:
+    """The result of values that users already have.
+
+    >>> summarize("mean", Ids.of([1, 2], "users"), np.array([0.0, 1.0])).value
+    0.5
+    """
+    collected = Collected(((users, values),)) if len(values) else Collected()
+    return summarize_state(over, Moments.of(values) if over in OF_MOMENTS else collected)
 
 
 @dataclass(frozen=True)

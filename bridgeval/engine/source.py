@@ -65,14 +65,14 @@ class TypedLoader:
     """
 
     reads: ClassVar[tuple[tuple[Kind, Kind], ...]]
+    # The same, with the test of its instances in place of each type.
+    _tests: ClassVar[list[tuple[Callable[[Any], bool], ...]]]
+
+    def __init_subclass__(cls) -> None:
+        cls._tests = [tuple(k.__instancecheck__ if isinstance(k, type) else k for k in pair) for pair in cls.reads]
 
     def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return any(is_kind(relevance, relevant) and is_kind(recommendations, shown) for shown, relevant in self.reads)
-
-
-def is_kind(value: Any, kind: Kind) -> bool:
-    """Whether a value has a type or passes a test."""
-    return isinstance(value, kind) if isinstance(kind, type) else kind(value)
+        return bool([True for shown, relevant in self._tests if relevant(relevance) and shown(recommendations)])
 
 
 @dataclass(frozen=True)

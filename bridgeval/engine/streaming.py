@@ -32,8 +32,6 @@ def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
         extras: the other arguments of `Inputs.of`; each may be the path of a file.
     """
     given = {"recommendations": recommendations, "relevance": relevance, **extras}
-    if not any(map(is_path, given.values())):
-        return source_of(**given)
     header = read_schema(os.fspath(recommendations)).empty_table() if is_path(recommendations) else recommendations
     offers = list_offers(header, **extras)
     at_once = DeferredSource(offers, lambda needs: source_of(**_open_tables(given)).open(needs))

@@ -1,24 +1,23 @@
-"""Summaries: from per-user values to a result. The parameter `over` of every per-user metric names one."""
+"""Result: what a metric came to, and the names of the summaries of per-user values."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
-from bridgeval.engine.state import Collected, Floats, Moments, UserTable
-from bridgeval.tables.ids import Ids
+from bridgeval.engine.state import UserTable
 
 Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 Lone = Literal["undefined", "zero"]
-# Summaries that need no single user's value.
+# Summaries that need the moments of the values only, not every user's value.
 OF_MOMENTS = ("mean", "half_width")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a metric came to.
+    """The result of a metric.
 
     Attributes:
         value: the headline number; NaN where undefined; None for metrics that only have parts.
@@ -63,42 +62,3 @@ def half_width(deviation: float, count: int, confidence: float) -> float:
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     return z * deviation / math.sqrt(count) if count > 1 else math.nan
-
-
-def start(over: Over) -> Moments | Collected:
-    return Moments() if over in OF_MOMENTS else Collected()
-
-
-def state_of(over: Over, users: Ids, values: Floats) -> Moments | Collected:
-    """The state of one batch."""
-    if over in OF_MOMENTS:
-        return Moments.of(values)
-    return Collected(((users, values),)) if len(values) else Collected()
-
-
-def result_of(over: Over, state: Any, confidence: float = 0.95, lone: Lone = "undefined") -> Result:
-    """The result of all; `lone` is the half width of a single value, which has no spread."""
-    if over in OF_MOMENTS:
-        value = state.mean if state.count else math.nan
-        deviation = state.deviation
-        if over == "half_width":
-            alone = lone == "zero" and state.count == 1
-            value = 0.0 if alone else half_width(deviation, state.count, confidence)
-            deviation = None
-        return Result(value, users=state.count, undefined=state.undefined, deviation=deviation)
-    table = state.table()
-    result = Result(None, users=table.defined, undefined=table.undefined)
-    if over == "per_user":
-        return replace(result, per_user=table)
-    value = table.largest() if over == "max" else table.median(lower=over == "lower_median")
-    return replace(result, value=value)
-
-
-def summarize(over: Over, users: Ids, values: Floats) -> Result:
-    """The result of values that users already have.
-
-    >>> import numpy as np
-    >>> summarize("mean", Ids.of([1, 2], "users"), np.array([0.0, 1.0])).value
-    0.5
-    """
-    return result_of(over, state_of(over, users, values))

@@ -68,63 +68,48 @@ def find_columns(role: Role, available: Sequence[str], chosen: Mapping[str, str]
             argument="columns",
             value={"user": "customer"},
         )
-    chosen = dict(chosen or {})
-    unknown = [part for part in chosen if part not in PARTS]
-    if unknown:
-        raise BadParameterError(
-            f"columns has no part called {unknown[0]!r}",
-            f"{unknown}",
-            f"the parts are {', '.join(PARTS)}, e.g. {{argument}}",
-            argument="columns",
-            value={"user": "customer"},
-        )
-    return {
-        part: column
-        for part, aliases in ALIASES[role].items()
-        if (column := _column(role, part, aliases, available, chosen.get(part))) is not None
-    }
+    chosen = chosen or {}
+    for part in chosen:
+        if part not in PARTS:
+            raise BadParameterError(
+                f"columns has no part called {part!r}",
+                f"{list(chosen)}",
+                f"the parts are {', '.join(PARTS)}, e.g. {{argument}}",
+                argument="columns",
+                value={"user": "customer"},
+            )
+    found = {}
+    for part, aliases in ALIASES[role].items():
+        exact = chosen[part] if chosen.get(part) in available else None
+        names = [name for name in available if name == exact or (exact is None and name.lower() in aliases)]
+        if len(names) == 1:
+            found[part] = names[0]
+        elif names or part in REQUIRED[role]:
+            raise _missing_column(role, part, names, available, chosen.get(part))
+    return found
 
 
-def _column(role: Role, part: str, aliases: Sequence[str], available: Sequence[str], chosen: str | None) -> str | None:
-    if chosen is not None and chosen in available:
-        return _once(role, chosen, available)
-    candidates = [name for name in available if name.lower() in aliases]
-    required = part in REQUIRED[role]
-    if chosen is not None and required and not candidates:
-        raise MissingColumnError(
-            f"{begin_sentence(role)} no column {chosen!r} for the {part}",
-            f"columns {', '.join(map(repr, available)) or 'none'}",
-            "correct {argument}",
-            argument="columns",
-            value={part: ...},
-        )
-    if len(set(candidates)) > 1:
-        raise MissingColumnError(
+def _missing_column(
+    role: Role, part: str, names: Sequence[str], available: Sequence[str], chosen: str | None
+) -> MissingColumnError:
+    """The error for a part that none of the columns can play, or several."""
+    have = f"columns {', '.join(map(repr, available)) or 'none'}"
+    if len(set(names)) > 1:
+        return MissingColumnError(
             f"{begin_sentence(role)} several columns that could be the {part}",
-            ", ".join(map(repr, candidates)),
+            ", ".join(map(repr, names)),
             "choose one with {argument}",
             argument="columns",
-            value={part: candidates[0]},
+            value={part: names[0]},
         )
-    if not candidates and required:
-        raise MissingColumnError(
-            f"{begin_sentence(role)} no column for the {part}",
-            f"columns {', '.join(map(repr, available)) or 'none'}",
-            f"rename one to {aliases[0]!r} or say which it is with {{argument}}",
-            argument="columns",
-            value={part: ...},
-        )
-    return _once(role, candidates[0], available) if candidates else None
-
-
-def _once(role: Role, name: str, available: Sequence[str]) -> str:
-    if available.count(name) > 1:
-        raise MissingColumnError(
-            f"{begin_sentence(role)} {available.count(name)} columns {name!r}",
-            f"columns {', '.join(map(repr, available))}",
-            "rename all but one",
-        )
-    return name
+    if names:
+        wrong = f"{begin_sentence(role)} {len(names)} columns {names[0]!r}"
+        return MissingColumnError(wrong, have, "rename all but one")
+    wrong, hint = f"{begin_sentence(role)} no column {chosen!r} for the {part}", "correct {argument}"
+    if chosen is None:
+        wrong = f"{begin_sentence(role)} no column for the {part}"
+        hint = f"rename one to {ALIASES[role][part][0]!r} or say which it is with {{argument}}"
+    return MissingColumnError(wrong, have, hint, argument="columns", value={part: ...})
 
 
 def check_chosen_columns(chosen: Mapping[str, str] | None, tables: Mapping[Role, Sequence[str]]) -> None:

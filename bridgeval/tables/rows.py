@@ -166,7 +166,7 @@ def column_names(frame: Any) -> list[str] | None:
         names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
         if names is None and hasattr(frame, "schema"):
             names = getattr(frame.schema, "names", None)
-    return None if names is None or not all(isinstance(name, str) for name in names) else list(names)
+    return None if names is None or [name for name in names if not isinstance(name, str)] else list(names)
 
 
 def to_table(frame: Any) -> pa.Table:
