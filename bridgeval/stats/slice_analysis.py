@@ -86,7 +86,7 @@ def _shared_slices(panel: Panel, systems: ItemSlices, kind: str) -> dict[str, di
             raise InputError(
                 f"{who} cannot be sliced by items: this needs the lists, and per-user values do not have them",
                 f"no slices by {kind}",
-                "evaluate with by=, or give recommendations",
+                "evaluate with {argument}, or give recommendations",
                 argument="by",
             )
         for label, one in own.items():
