@@ -89,6 +89,8 @@ def _debug_option() -> click.Option:
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "BRIDGEVAL",
         "max_content_width": 110,
+        # https://no-color.org; None leaves it to click: colors on a terminal only.
+        "color": False if os.environ.get("NO_COLOR") else None,
     },
     params=[_debug_option()],
     invoke_without_command=True,

@@ -31,7 +31,7 @@ def inspect(context: click.Context, /, files: tuple[str, ...], config: str | Non
     """
     import bridgeval
     from bridgeval.cli import SAID_NO
-    from bridgeval.cli.output import console, print_findings
+    from bridgeval.cli.output import print_findings
 
     request = request_from(context, files, config)
     inspections = {
@@ -50,8 +50,8 @@ def inspect(context: click.Context, /, files: tuple[str, ...], config: str | Non
     else:
         for system, inspection in inspections.items():
             if len(inspections) > 1:
-                console().print(f"[bold]{system}[/bold]")
-            console().print(inspection.summary(), markup=False)
-            print_findings(inspection.findings, console())
+                click.secho(system, bold=True)
+            click.echo(inspection.summary())
+            print_findings(inspection.findings)
     if any(finding.level == "stop" for one in inspections.values() for finding in one.findings):
         raise click.exceptions.Exit(SAID_NO)

@@ -210,15 +210,6 @@ def _first_sentence(text: str) -> str:
 
 
 def _print_table(head: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from bridgeval.cli.output import format_table
 
-    from bridgeval.cli.output import print_table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in head:
-        table.add_column(title, no_wrap=title == head[0])
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    print_table(table)
+    click.echo("\n".join([*format_table(head, [list(map(str, row)) for row in rows]), ""]))

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import io
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from bridgeval.errors import ConfigError
 from bridgeval.report import Reports
 
 if TYPE_CHECKING:
     from bridgeval.config import Outcome, Request
-    from bridgeval.inspection import Finding, Inspection
+    from bridgeval.inspection import Finding
 
-# Output that is not a terminal is not wrapped.
-WIDE = 400
-STYLES = {"stop": "red bold", "alarm": "yellow bold", "note": "dim", "fine": "green"}
+COLORS = {"stop": "red", "alarm": "yellow", "note": None, "fine": "green"}
+# Marks the best value of a row; stands between columns; the least width of text in a table.
+BEST, GAP, NARROW = " *", "   ", 20
 FORMATS: Mapping[str, Callable[[Reports], str]] = {
     "json": Reports.to_json,
     "csv": Reports.to_csv,
     "md": Reports.to_markdown,
     "latex": Reports.to_latex,
+    "table": lambda reports: click.unstyle(_format_reports(reports)) + "\n",
 }
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        # The program decides how it ends; rich would end it with an error.
-        raise BrokenPipeError
-
-
-def console(stderr: bool = False) -> Console:
-    """A console that wraps and uses colors on a terminal only."""
-    stream = sys.stderr if stderr else sys.stdout
-    return _Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
 
 
 def write(request: Request, outcome: Outcome) -> None:
@@ -56,7 +42,7 @@ def write(request: Request, outcome: Outcome) -> None:
         if request.format == "json":
             folder = os.path.dirname(request.out) if request.out else ""
             reports = Reports(reports.systems, record_request(request, folder))
-        text = FORMATS[request.format](reports) if request.format in FORMATS else f"{plain(reports)}\n"
+        text = FORMATS[request.format](reports)
         if request.out is None:
             click.echo(text, nl=False)
         else:
@@ -68,7 +54,7 @@ def write(request: Request, outcome: Outcome) -> None:
         page = Reports(reports.systems, manifest)
         write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
     for system, inspection in outcome.inspections.items():
-        print_alarms(inspection, system if len(reports) > 1 else "")
+        print_findings(inspection.alarming, f"{system}: " if len(reports) > 1 else "", err=True)
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:
@@ -82,63 +68,50 @@ def write_file(path: str, write: Callable[[str], object]) -> None:
 
 def print_reports(reports: Reports) -> None:
     """Prints the numbers as a table, and below it the number of users counted."""
-    print_table(_table(reports))
-    for note in _notes(reports):
-        console().print(Text(note, style="dim"))
+    click.echo(_format_reports(reports))
 
 
-def print_table(table: Table) -> None:
-    """Prints a table; trailing spaces are removed if the output is not a terminal."""
-    to = console()
-    if to.is_terminal:
-        to.print(table)
-    else:
-        click.echo(_text(table))
-
-
-def plain(reports: Reports) -> str:
-    """The numbers as text for a file."""
-    return "\n".join([_text(_table(reports)).rstrip(), "", *_notes(reports)])
-
-
-def _text(table: Table) -> str:
-    page = io.StringIO()
-    Console(width=WIDE, file=page).print(table)
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
-
-
-def _table(reports: Reports) -> Table:
+def _format_reports(reports: Reports) -> str:
     wide = reports.wide()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for at, title in enumerate(wide.head):
-        table.add_column(Text(title), justify="right" if at else "left", no_wrap=not at)
-    for row in wide.rows:
-        cells = [
-            Text(cell.text + (" *" if cell.best else ""), style="bold green" if cell.best else "") for cell in row.cells
-        ]
-        table.add_row(Text(row.title), *cells)
-    return table
+    rows = [[row.title, *(cell.text + (BEST if cell.best else "") for cell in row.cells)] for row in wide.rows]
+    notes = ["* the best value of its row; ± half of the 95% interval"] if len(reports) > 1 else []
+    return "\n".join([*format_table(wide.head, rows, numbers=True), "", *notes, *reports.footnotes()])
 
 
-def _notes(reports: Reports) -> list[str]:
-    best = ["* the best value of its row; ± half of the 95% interval"] if len(reports) > 1 else []
-    return best + reports.footnotes()
+def format_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> list[str]:
+    """The lines of a table: the head, a rule, the rows.
+
+    Args:
+        head: a title for each column.
+        rows: a cell for each column.
+        numbers: whether all columns but the first hold numbers, which are aligned on the right. Otherwise the last one
+            holds text, which is wrapped at the edge of a terminal.
+    """
+    cells = [list(head), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    left = 1 + sum(widths[:-1]) + len(GAP) * len(widths[:-1])
+    if not numbers and sys.stdout.isatty():
+        widths[-1] = min(widths[-1], max(shutil.get_terminal_size().columns - left, NARROW))
+        for row in cells:
+            row[-1] = ("\n" + " " * left).join(textwrap.wrap(row[-1], widths[-1]))
+    lines = []
+    for row in cells:
+        padded = [cell.rjust(width) if numbers and at else cell.ljust(width)
+                  for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+        styled = [click.style(cell, fg="green", bold=True) if cell.endswith(BEST) else cell for cell in padded]
+        lines.append(" " + GAP.join(styled).rstrip())
+    return [click.style(lines[0], bold=True), " " + "─" * (left + widths[-1] - 1), *lines[1:]]
 
 
-def print_alarms(inspection: Inspection, system: str) -> None:
-    """Prints the serious findings to standard error."""
-    print_findings(inspection.alarming, console(stderr=True), f"{system}: " if system else "")
-
-
-def print_findings(findings: Iterable[Finding], to: Console, before: str = "") -> None:
+def print_findings(findings: Iterable[Finding], before: str = "", err: bool = False) -> None:
+    """Prints a line for each finding."""
     from bridgeval.inspection.findings import MARKS
 
     for finding in findings:
-        line = Text(f"{MARKS[finding.level]} ", style=STYLES[finding.level])
-        line.append(f"{before}{finding.what}", style="" if finding.level in ("stop", "alarm") else "dim")
-        if finding.effect:
-            line.append(f": {finding.effect}", style="dim")
-        to.print(line)
+        serious = finding.level in ("stop", "alarm")
+        mark = click.style(MARKS[finding.level], fg=COLORS[finding.level], bold=serious)
+        effect = click.style(f": {finding.effect}", dim=True) if finding.effect else ""
+        click.echo(f"{mark} {click.style(before + finding.what, dim=not serious)}{effect}", err=err)
 
 
 def _per_user(reports: Reports, path: str) -> None:
