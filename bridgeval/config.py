@@ -1,5 +1,7 @@
 """Request: one evaluation of files, as flags, a config file or a manifest ask for it."""
 
+# ruff: noqa: RUF009 (_setting makes a field of a dataclass)
+
 from __future__ import annotations
 
 import difflib
@@ -9,12 +11,10 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bridgeval.errors import BridgevalWarning, ConfigError, InputError
 from bridgeval.progress import waiting_for
@@ -25,53 +25,56 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
+LISTS = ("metrics", "by", "recs_columns", "truth_columns", "history_columns")
 Format = Literal["table", "json", "csv", "md", "latex"]
 
 
-class Request(BaseModel):
+def _setting(description: str, default: Any = MISSING, **more: Any) -> Any:
+    """A field of Request; pydantic finds the rest in its metadata."""
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata={"description": description, **more})
+    return field(default=default, metadata={"description": description, **more})
+
+
+@dataclass(frozen=True)
+class Request:
     """What to evaluate and how. Paths may be globs or folders of Parquet files; `-` is standard input."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="bridgeval config")
+    __pydantic_config__ = {"extra": "forbid", "title": "bridgeval config"}  # noqa: RUF012
 
-    recommendations: dict[str, str] = Field(description="System name -> file. A file or a list of files also does.")
-    relevance: str = Field(description="The file of what proved relevant.")
-    metrics: tuple[str, ...] = Field(("nDCG@10", "Recall@10"), description='Names, e.g. "nDCG@5,10".')
-    convention: str | None = Field(None, description="The toolkit whose definitions names without a prefix mean.")
-    history: str | None = Field(None, description="The file of training interactions.")
-    catalogue: str | None = Field(None, description="The file of all items that could have been shown.")
-    item_groups: str | None = Field(None, description="A file: item and its group.")
-    user_groups: str | None = Field(None, description="A file: user and their group.")
-    item_features: str | None = Field(None, description="A file: item and one feature a row.")
-    prev_scores: str | None = Field(None, description="The file of the logging policy's scores.")
-    baseline: str | None = Field(None, description="The file of another system's recommendations.")
-    users: str | None = Field(None, description='The file of users that count under users="given".')
-    by: tuple[str, ...] = Field((), description="Files of slices: the id of users or items, and columns of labels.")
-    columns: dict[str, str] = Field({}, description="Part (user, item, score, rank, gain) -> column name.")
-    recs_columns: tuple[str, ...] = Field((), description="Columns in order, for recommendations without a header.")
-    truth_columns: tuple[str, ...] = Field((), description="Columns in order, for relevance without a header.")
-    history_columns: tuple[str, ...] = Field((), description="Columns in order, for a history without a header.")
-    text_ids: bool = Field(False, description="Read ids as text even where they look like numbers.")
-    loader: str | None = Field(None, description="The loader, where several fit.")
-    device: str = Field("auto", description="auto, cpu, cuda, ...")
-    batch_size: int | None = Field(None, ge=1, description="Users in a batch.")
-    memory: str | None = Field(None, description='What may be held at once, e.g. "2GB"; larger files are streamed.')
-    inspect: bool = Field(True, description="Look for oddities in the data and print the alarming ones.")
-    format: Format = Field("table", description="How the numbers are written.")
-    out: str | None = Field(None, description="Where the numbers are written; the terminal if left out.")
-    report: str | None = Field(None, description="Where the HTML page is written.")
-    per_user: str | None = Field(None, description="Where every user's values are written, as Parquet.")
+    recommendations: dict[str, str] = _setting("System name -> file. A file or a list of files also does.")
+    relevance: str = _setting("The file of relevant items.")
+    metrics: tuple[str, ...] = _setting('Names, e.g. "nDCG@5,10".', ("nDCG@10", "Recall@10"))
+    convention: str | None = _setting("The toolkit that defines names without a prefix.", None)
+    history: str | None = _setting("The file of training interactions.", None)
+    catalogue: str | None = _setting("The file of all items that could have been shown.", None)
+    item_groups: str | None = _setting("A file: item and its group.", None)
+    user_groups: str | None = _setting("A file: user and their group.", None)
+    item_features: str | None = _setting("A file: item and one feature per row.", None)
+    prev_scores: str | None = _setting("The file of the logging policy's scores.", None)
+    baseline: str | None = _setting("The file of another system's recommendations.", None)
+    users: str | None = _setting('The file of users that count under users="given".', None)
+    by: tuple[str, ...] = _setting("Files of slices: user or item ids, and columns of labels.", ())
+    columns: dict[str, str] = _setting("Part (user, item, score, rank, gain) -> column name.", {})
+    recs_columns: tuple[str, ...] = _setting("Columns in order, for recommendations without a header.", ())
+    truth_columns: tuple[str, ...] = _setting("Columns in order, for relevance without a header.", ())
+    history_columns: tuple[str, ...] = _setting("Columns in order, for a history without a header.", ())
+    text_ids: bool = _setting("Read ids as text even if they look like numbers.", False)
+    loader: str | None = _setting("The loader, if several fit.", None)
+    device: str = _setting("auto, cpu, cuda, ...", "auto")
+    batch_size: int | None = _setting("Users in a batch.", None, ge=1)
+    memory: str | None = _setting('The memory budget, e.g. "2GB"; larger files are streamed.', None)
+    inspect: bool = _setting("Check the data for problems and print the serious ones.", True)
+    format: Format = _setting("The output format.", "table")
+    out: str | None = _setting("The file for the numbers; the terminal if left out.", None)
+    report: str | None = _setting("The file for the HTML page.", None)
+    per_user: str | None = _setting("The file for per-user values, as Parquet.", None)
 
-    @field_validator("recommendations", mode="before")
-    @classmethod
-    def _named(cls, value: Any) -> Any:
-        if not isinstance(value, str | list | tuple):
-            return value
-        return name_systems(map(parse_system, [value] if isinstance(value, str) else value))
-
-    @field_validator("metrics", "by", "recs_columns", "truth_columns", "history_columns", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+    def changes(self) -> dict[str, Any]:
+        """The settings that are not the default."""
+        nothing = Request({}, "")
+        values = {name: getattr(self, name) for name in SETTINGS}
+        return {name: value for name, value in values.items() if value != getattr(nothing, name)}
 
     @cached_property
     def files(self) -> dict[str, str]:
@@ -126,6 +129,9 @@ class Request(BaseModel):
             return path
         with waiting_for(f"reading {path}"):
             return read_input(path, names, self.text_ids)
+
+
+SETTINGS = tuple(one.name for one in fields(Request))
 
 
 @dataclass(frozen=True)
@@ -246,24 +252,49 @@ def read_config(path: str) -> dict[str, Any]:
     return {name: resolve_path(path, name, value) for name, value in settings.items()}
 
 
-def build_request(settings: Mapping[str, Any], where: str = "the command") -> Request:
-    """A validated Request; an error names the setting, and the nearest one where the name is wrong."""
+def build_request(settings: Mapping[str, Any], source: str = "") -> Request:
+    """The Request of some settings.
+
+    Args:
+        settings: by name. One file, or a list of files, will do as `recommendations`, and one name as a list of names.
+        source: the file that they come from, which is validated. The command's options are validated already; to import
+            pydantic takes a tenth of the time that a small evaluation takes.
+    """
+    found = {name: _as_tuple(value) if name in LISTS else value for name, value in settings.items()}
+    systems = found.get("recommendations")
+    if isinstance(systems, str | list | tuple):
+        found["recommendations"] = name_systems(map(parse_system, _as_tuple(systems)))
+    return _validate(found, source) if source else Request(**found)
+
+
+def _as_tuple(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+def _validate(settings: dict[str, Any], source: str) -> Request:
+    """A Request; an error names the setting, and the nearest one if the name is wrong."""
+    from pydantic import TypeAdapter, ValidationError
+
     try:
-        return Request.model_validate(dict(settings))
+        return TypeAdapter(Request).validate_python(settings)
     except ValidationError as error:
         first = error.errors()[0]
-        own = first.get("ctx", {}).get("error")
-        if isinstance(own, ConfigError):
-            raise own from None
         name = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(name, Request.model_fields, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the settings are {', '.join(Request.model_fields)}"
-            raise ConfigError(f"{where} has no setting {name!r}", hint=hint) from None
-        found = "nothing" if first["type"] == "missing" else repr(first["input"])
+        if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            near = difflib.get_close_matches(name, SETTINGS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the settings are {', '.join(SETTINGS)}"
+            raise ConfigError(f"{source} has no setting {name!r}", hint=hint) from None
+        found = "nothing" if first["type"].startswith("missing") else repr(first["input"])
         raise ConfigError(
-            f"{where}: {name}: {first['msg']}", found, "docs/command-line.md lists the settings"
+            f"{source}: {name}: {first['msg']}", found, "docs/command-line.md lists the settings"
         ) from None
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON schema of a config file, which is published in docs/."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Request).json_schema()
 
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
@@ -280,5 +311,4 @@ def resolve_path(config: str, name: str, value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    # The JSON schema of a config file, which is published in docs/.
-    print(json.dumps(Request.model_json_schema(), indent=2))
+    print(json.dumps(config_schema(), indent=2))

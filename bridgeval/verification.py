@@ -21,7 +21,7 @@ NOT_RECORDED = ("out", "report", "per_user", "format", "inspect")
 
 def record_request(request: Request, folder: str) -> dict[str, Any]:
     """The manifest of an evaluated request; paths in it are relative to `folder`, where the report will be."""
-    settings = request.model_dump(exclude_defaults=True, mode="json", exclude=set(NOT_RECORDED))
+    settings = {name: value for name, value in request.changes().items() if name not in NOT_RECORDED}
     settings["metrics"] = list(request.metrics)
     for name, value in settings.items():
         if isinstance(value, str) and value in request.files.values():

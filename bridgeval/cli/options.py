@@ -110,15 +110,15 @@ def request_from(context: click.Context, files: Sequence[str], config: str | Non
         settings |= {"recommendations": list(files[:-1]), "relevance": files[-1]}
     elif not config:
         raise click.UsageError("RECS and TRUTH are missing.", context)
-    return build_request(settings, f"the config {config!r}" if config else "the command")
+    return build_request(settings, f"the config {config!r}" if config else "")
 
 
 def settings_in(context: click.Context) -> dict[str, Any]:
     """The settings of a Request that were typed or stand in the environment."""
-    from bridgeval.config import Request
+    from bridgeval.config import SETTINGS
 
     return {
         name: value
         for name, value in context.params.items()
-        if name in Request.model_fields and context.get_parameter_source(name) in GIVEN
+        if name in SETTINGS and context.get_parameter_source(name) in GIVEN
     }
