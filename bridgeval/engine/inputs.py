@@ -13,7 +13,6 @@ import numpy.typing as npt
 from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Role, check_chosen_columns
-from bridgeval.parallel import run_all
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import group_codes
@@ -106,27 +105,23 @@ class Inputs:
 
     @cached_property
     def context(self) -> Context:
-        popularity, item_groups, features, user_groups = run_all(
-            [
-                lambda: None if self.had is None else self.had.popularity,
-                lambda: None if self.item_groups is None else read_groups(self.item_groups, "item"),
-                lambda: None if self.item_features is None else read_features(self.item_features),
-                lambda: None if self.user_groups is None else read_groups(self.user_groups, "user"),
-            ],
-            len(self.history or ()),
-        )
-        items = {"popularity": popularity, "groups": item_groups, "features": features}
-        history_users = history_pairs = 0
-        catalogue = self.catalogue
-        if self.had is not None:
-            history_users, history_pairs = len(self.had.users), self.had.pairs
-            catalogue = self.had.items if catalogue is None else catalogue
+        catalogue, had = self.catalogue, self.had
+        items, users = {}, {}
+        if had is not None:
+            items["popularity"] = had.popularity
+            catalogue = had.items if catalogue is None else catalogue
+        if self.item_groups is not None:
+            items["groups"] = read_groups(self.item_groups, "item")
+        if self.item_features is not None:
+            items["features"] = read_features(self.item_features)
+        if self.user_groups is not None:
+            users["groups"] = read_groups(self.user_groups, "user")
         return Context(
             catalogue,
-            {name: table for name, table in items.items() if table is not None},
-            {} if user_groups is None else {"groups": user_groups},
-            history_users,
-            history_pairs,
+            items,
+            users,
+            history_users=0 if had is None else len(had.users),
+            history_pairs=0 if had is None else had.pairs,
             given_users=0 if self.users is None else len(self.users),
         )
 

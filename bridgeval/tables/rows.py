@@ -89,9 +89,9 @@ def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) 
     if isinstance(value, Rows):
         return value
     if is_frame(value):
-        return _rows_of_frame(value, role, columns)
+        return _read_frame_rows(value, role, columns)
     if isinstance(value, Mapping):
-        return _rows_of_mapping(value, role)
+        return _read_mapping_rows(value, role)
     raise NoLoaderError(
         f"the {role} cannot be read",
         f"an object of type {type(value).__name__}",
@@ -101,19 +101,23 @@ def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) 
 
 def read_table_rows(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
     """Rows of an Arrow table, reading only the columns that play a part."""
-    return _rows_of_parts(role, find_columns(role, table.column_names, columns), table)
+    return _read_columns(role, find_columns(role, table.column_names, columns), table)
 
 
-def _rows_of_parts(role: Role, parts: Mapping[str, str], of: pa.Table | Mapping[str, pa.Array]) -> Rows:
-    """Rows of columns by name; `parts` says which name plays which part."""
+def _read_columns(role: Role, parts: Mapping[str, str], table: pa.Table | Mapping[str, pa.Array]) -> Rows:
+    """Rows of columns by name; `parts` is part -> name."""
     numbers = {
-        part: read_numbers(of[name], f"column {name!r} of the {role}")
+        part: read_numbers(table[name], f"column {name!r} of the {role}")
         for part, name in parts.items()
         if part not in ("user", "item")
     }
     *owners, items = run_all(
-        [partial(Ids.of, of[parts[part]], f"{part} ids in the {role}") for part in ("user", "item") if part in parts],
-        len(of[parts["item"]]),
+        [
+            partial(Ids.of, table[parts[part]], f"{part} ids in the {role}")
+            for part in ("user", "item")
+            if part in parts
+        ],
+        len(table[parts["item"]]),
     )
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
     return Rows(owners[0] if owners else None, items, numbers, ranked)
@@ -146,21 +150,22 @@ def find_first_null(column: pa.ChunkedArray | pa.Array) -> int:
     return int(pc.index(pc.is_null(column), True).as_py())
 
 
-def _rows_of_frame(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
+def _read_frame_rows(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
     names = column_names(frame)
     if names is None:
         return read_table_rows(to_table(frame), role, columns)
     parts = find_columns(role, names, columns)
-    if _is_pandas(frame):
-        return _rows_of_parts(role, parts, {name: _pandas_column(frame[name]) for name in parts.values()})
+    if hasattr(type(frame), "iloc"):
+        return _read_columns(role, parts, {name: _read_series(frame[name]) for name in parts.values()})
     if hasattr(frame, "get_column"):
         frame = frame.select(list(parts.values()))
-    return _rows_of_parts(role, parts, to_table(frame))
+    return _read_columns(role, parts, to_table(frame))
 
 
 def column_names(frame: Any) -> list[str] | None:
     """The names without converting anything; None where only a conversion can tell."""
-    if _is_pandas(frame):
+    # Asked by type: a pandas frame searches its columns for every attribute that it does not have.
+    if hasattr(type(frame), "iloc"):
         names = frame.columns.tolist()
     else:
         names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
@@ -173,18 +178,13 @@ def to_table(frame: Any) -> pa.Table:
     """Any frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
-    if _is_pandas(frame):
-        return pa.table({str(name): _pandas_column(frame[name]) for name in frame.columns})
+    if hasattr(type(frame), "iloc"):
+        return pa.table({str(name): _read_series(frame[name]) for name in frame.columns})
     return pa.table(frame)
 
 
-def _is_pandas(frame: Any) -> bool:
-    """Asked first: a pandas frame searches its columns for every attribute that it does not have."""
-    return hasattr(type(frame), "iloc")
-
-
-def _pandas_column(series: Any) -> pa.Array:
-    """Plain numbers share their memory, NaN included; only other types are converted."""
+def _read_series(series: Any) -> pa.Array:
+    """A column of pandas. Plain numbers share their memory, NaN included; other types are converted."""
     plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
     if plain:
         return pa.array(series.to_numpy())
@@ -216,7 +216,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
     return names is None or "score" in find_columns("recommendations", names, columns)
 
 
-def _rows_of_mapping(value: Mapping[Any, Any], role: Role) -> Rows:
+def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:
     _refuse_columns(value, role)
     if role == "prev_scores" and value and all(isinstance(score, int | float) for score in value.values()):
         items, numbers = _split_pairs(list(value.items()), role)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -120,10 +121,10 @@ def build_slates(
     """
     (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)), *_ = run_all(
         [
-            lambda: group_by_user([shown.owners, relevant.owners, *more_users]),
-            lambda: encode_ids([shown.items, relevant.items, *more_items], "item ids"),
-            lambda: check_scores(shown),
-            lambda: check_gains(relevant),
+            partial(group_by_user, [shown.owners, relevant.owners, *more_users]),
+            partial(encode_ids, [shown.items, relevant.items, *more_items], "item ids"),
+            partial(check_scores, shown),
+            partial(check_gains, relevant),
         ],
         len(shown),
     )
