@@ -53,9 +53,8 @@ def plugins() -> None:
     from bridgeval import plugins as installed_plugins
     from bridgeval.errors import PluginWarning
 
-    with warnings.catch_warnings():
-        # The table below has the same information.
-        warnings.simplefilter("ignore", PluginWarning)
+    # The table below has the same information.
+    with warnings.catch_warnings(action="ignore", category=PluginWarning):
         known = installed_plugins.installed()
         offers: dict[str, Iterable[str]] = {
             "metrics": known.metrics,

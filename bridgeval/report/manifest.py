@@ -21,11 +21,9 @@ STDIN = "-"
 
 def versions() -> dict[str, str]:
     """The versions of bridgeval, Python and the packages that compute."""
-    import bridgeval
+    from bridgeval import __version__
 
-    return {"bridgeval": bridgeval.__version__, "python": platform.python_version()} | {
-        name: version(name) for name in PACKAGES
-    }
+    return {"bridgeval": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 def with_inputs(reports: E, inputs: Mapping[str, Any]) -> E:
