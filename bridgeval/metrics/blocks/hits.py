@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from bridgeval.batch.kernels import count_true
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant, RelevantCount
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant
 from bridgeval.engine.cumulative import Cumulative
 
 Repeated = Literal["once", "each"]
@@ -70,8 +71,10 @@ class HitPlaces(Block[HitList]):
     repeated: Repeated = "each"
 
     def make(self, blocks: Blocks) -> HitList:
+        if self.repeated == "once" and not blocks[Ranked(self.ranking)].repeated:
+            return blocks[HitPlaces(self.ranking, self.relevance)]
         rows, places, columns = blocks[HitIndex(self.ranking, self.relevance)]
-        if self.repeated == "once" and blocks[Ranked(self.ranking)].repeated:
+        if self.repeated == "once":
             new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
             rows, places, columns = rows[new], places[new], columns[new]
         relevant = blocks[Relevant(self.relevance)]
@@ -115,4 +118,4 @@ class DistinctRelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[RelevantCount(replace(self.relevance, duplicates="first"))]
+        return count_true(blocks[Relevant(self.relevance)].distinct)
