@@ -11,7 +11,7 @@ from bridgeval.errors import BadParameterError
 
 def check_choices(owner: Any, name: str) -> None:
     """Raises BadParameterError for the first field of a dataclass that is declared `Literal` and has another value."""
-    for parameter, choices in _choices(type(owner)).items():  # type: ignore[arg-type]
+    for parameter, choices in list_choices(type(owner)).items():  # type: ignore[arg-type]
         value = getattr(owner, parameter)
         if value not in choices:
             raise BadParameterError(
@@ -20,6 +20,7 @@ def check_choices(owner: Any, name: str) -> None:
 
 
 @cache
-def _choices(owner: Any) -> dict[str, tuple[Any, ...]]:
+def list_choices(owner: Any) -> dict[str, tuple[Any, ...]]:
+    """The fields of a dataclass that are declared `Literal`, with their values."""
     hints = get_type_hints(owner)
     return {f.name: get_args(hints[f.name]) for f in fields(owner) if get_origin(hints[f.name]) is Literal}

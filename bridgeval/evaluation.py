@@ -89,11 +89,12 @@ def evaluate(
     >>> report["Recall@2"], report.population.counted, report.population.shown_nothing
     (0.5, 2, 1)
     """
-    asked = spec.parse_all(metrics, convention)
+    known = plugins.installed()
+    asked = spec.parse_all(metrics, convention, known)
     labels = () if by is None else read_slice_labels(by)
     plan = _make_plan(asked, per_user, labels)
     how = Execution(pick_device(device, here=False), batch_size, memory)
-    chosen = plugins.installed().loader_for(recommendations, relevance, loader)
+    chosen = known.loader_for(recommendations, relevance, loader)
     loaded = chosen.load(
         recommendations,
         relevance,

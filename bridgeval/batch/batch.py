@@ -114,7 +114,7 @@ class ListBatch:
     def width(self) -> int:
         return int(self.lists.lengths.max(initial=0))
 
-    @property
+    @cached_property
     def uniform(self) -> bool:
         """Whether all lists have the same length, so that every cell is valid."""
         return len(self.lists.items) == (len(self.lists.offsets) - 1) * self.width
@@ -222,16 +222,16 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
     Args:
         workers: how many batches are processed in parallel; all get about as many cells, if there are enough.
     """
-    start = 0
+    start, n_users = 0, len(slates)
     lists = [slates.shown, slates.relevant] + ([] if slates.history is None else [slates.history])
     widest = np.maximum.reduce([one.lengths for one in lists])
     cells = int(widest.sum())
     rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
     # One row more than its share, or the last users would get a small batch of their own.
     budget = max(FEWEST_CELLS, cells // (workers * rounds) + int(widest.max(initial=0)))
-    while start < len(slates):
+    while start < n_users:
         stop = start + batch_size if batch_size else start + _count_fitting(widest[start:], budget)
-        stop = min(stop, len(slates))
+        stop = min(stop, n_users)
         yield lay_out(slates, start, stop, device)
         start = stop
 

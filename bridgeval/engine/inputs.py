@@ -133,16 +133,17 @@ class Inputs:
         more_items = self.more_items if had is None else (*self.more_items, had.items)
         slates = build_slates(self.recommendations, self.relevance, more_users, more_items)
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
-        if needs.reads("seen") and self.had is not None:
+        asked = needs.pairs | needs.optional
+        if "seen" in asked and self.had is not None:
             columns["history_count"] = self.had.counts(slates.users)
-        baselines = list(self.ranked_baselines(slates.users, needs))
+        baselines = list(self.ranked_baselines(slates.users, needs)) if asked or needs.baselines else []
         for name, _, ranks in baselines:
             columns[f"in_baseline {name}".strip()] = _member(slates.users, ranks.named)
-        if needs.reads("baseline_rank") and self.baseline is not None:
+        if "baseline_rank" in asked and self.baseline is not None:
             columns["baseline_count"] = History.of(self.baseline).counts(slates.users)
         if "all users" in needs.users:
             columns.setdefault("in_known", np.ones(len(slates), dtype=bool))
-        beside = self.pair_columns(slates.users, slates.items, needs, baselines)
+        beside = self.pair_columns(slates.users, slates.items, needs, baselines) if asked or baselines else {}
         history = None
         if had is not None:
             seen = beside.get("seen")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
@@ -17,14 +18,14 @@ from bridgeval.tables.slates import Slates
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, eq=False)
 class Lookup:
     """The context, aligned with the vocabulary of one Slates, on one device."""
 
-    def __init__(self, context: Context, slates: Slates, device: torch.device) -> None:
-        self.context = context
-        self._slates = slates
-        self._device = device
-        self._made: dict[Any, Any] = {}
+    context: Context
+    slates: Slates
+    device: torch.device
+    _made: dict[Any, Any] = field(default_factory=dict)
 
     def items(self, table: str) -> Tensor:
         """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
@@ -34,7 +35,7 @@ class Lookup:
         """`[U]` values by user."""
         return self.once(
             f"user {table}",
-            lambda: to_tensor(self.context.users[table].aligned(self._slates.users), self._device),
+            lambda: to_tensor(self.context.users[table].aligned(self.slates.users), self.device),
         )
 
     @property
@@ -51,9 +52,9 @@ class Lookup:
 
     def align(self, table: Table) -> Tensor:
         """`[V + 1]` or `[V + 1, F]`: any table by item code."""
-        values = to_tensor(table.aligned(self._slates.items))
+        values = to_tensor(table.aligned(self.slates.items))
         none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
-        return torch.cat([values, none]).to(self._device)
+        return torch.cat([values, none]).to(self.device)
 
     @property
     def catalogue(self) -> Ids:
@@ -63,5 +64,5 @@ class Lookup:
         return self.context.catalogue
 
     def _in_catalogue(self) -> Tensor:
-        places = self._slates.items.positions_in(self.catalogue, "item ids of the catalogue or history and the lists")
-        return torch.cat([torch.from_numpy(places >= 0), torch.zeros(1, dtype=torch.bool)]).to(self._device)
+        places = self.slates.items.positions_in(self.catalogue, "item ids of the catalogue or history and the lists")
+        return torch.cat([torch.from_numpy(places >= 0), torch.zeros(1, dtype=torch.bool)]).to(self.device)

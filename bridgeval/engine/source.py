@@ -72,7 +72,7 @@ class TypedLoader:
         cls._tests = [tuple(k.__instancecheck__ if isinstance(k, type) else k for k in pair) for pair in cls.reads]
 
     def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        return bool([True for shown, relevant in self._tests if relevant(relevance) and shown(recommendations)])
+        return any(relevant(relevance) and shown(recommendations) for shown, relevant in self._tests)
 
 
 @dataclass(frozen=True)

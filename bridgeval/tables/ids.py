@@ -147,7 +147,7 @@ class Ids:
 
 def check_same_kind(first: Ids, second: Ids, what: str) -> None:
     """Raises unless both are integers or both are strings; an empty column fits everything."""
-    if len(first) and len(second) and first.is_integer != second.is_integer:
+    if first.is_integer != second.is_integer and len(first) and len(second):
         column = "item_id" if what.startswith("item") else "user_id"
         raise MisalignedError(
             f"{what} are {first.kind}s on one side and {second.kind}s on the other, so nothing can match",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -39,7 +39,7 @@ class Lists:
     ranked: bool = False
     beside: Mapping[str, PairColumn] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
         return np.diff(self.offsets)
 
@@ -95,7 +95,7 @@ class Slates:
     history: Lists | None = None
 
     def __len__(self) -> int:
-        return len(self.users)
+        return len(self.users.values)
 
     def of_users(self, users: npt.NDArray[np.int64], shown: Any) -> Slates:
         """Some of the users, in the order given, with what they were shown."""

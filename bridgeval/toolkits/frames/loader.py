@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -16,6 +17,6 @@ class FramesLoader(TypedLoader):
     reads = tuple(product((is_frame, is_path), (is_frame, is_path, Mapping)))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        given = [one for one in (recommendations, relevance, *extras.values()) if one is not None and not is_frame(one)]
-        load = file_source if any(map(is_path, given)) else source_of
+        paths = [one for one in (recommendations, relevance, *extras.values()) if isinstance(one, str | os.PathLike)]
+        load = file_source if paths else source_of
         return load(recommendations, relevance, **extras)
