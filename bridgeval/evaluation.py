@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +18,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, pick_device
 from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import InputError
-from bridgeval.progress import progress_for
+from bridgeval.progress import Watchers, progress_for
 from bridgeval.report import Report, build_report
 from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
@@ -140,7 +142,8 @@ def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels]) ->
 
 
 def _run(source: Source, plan: Plan, how: Execution, progress: bool | Callable[[int], None] | None) -> States:
-    with progress_for(progress) as watch:
+    quiet = progress is False or (progress is None and not sys.stderr.isatty())
+    with nullcontext(Watchers()) if quiet else progress_for(progress) as watch:
         try:
             return source.run(plan, replace(how, progress=watch.users, rows=watch.rows))
         except (RuntimeError, AssertionError):

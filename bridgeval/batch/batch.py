@@ -108,7 +108,7 @@ class ListBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        return torch.from_numpy(self.lists.lengths).to(self.device)
+        return torch.from_numpy(np.diff(self.lists.offsets)).to(self.device)
 
     @cached_property
     def width(self) -> int:
@@ -222,10 +222,10 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
     Args:
         workers: how many batches are processed in parallel; all get about as many cells, if there are enough.
     """
-    start, n_users = 0, len(slates)
+    start = 0
     lists = [slates.shown, slates.relevant] + ([] if slates.history is None else [slates.history])
     widest = np.maximum.reduce([one.lengths for one in lists])
-    cells = int(widest.sum())
+    n_users, cells = len(widest), int(widest.sum())
     rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
     # One row more than its share, or the last users would get a small batch of their own.
     budget = max(FEWEST_CELLS, cells // (workers * rounds) + int(widest.max(initial=0)))

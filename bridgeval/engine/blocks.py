@@ -53,6 +53,7 @@ class Blocks:
 
     Attributes:
         batch: the users at hand.
+        device: where their tensors are.
         lookup: the context, by item and by user.
         depth: how deep ranked lists are read; None for all.
         needs: of all metrics that ask.
@@ -61,6 +62,7 @@ class Blocks:
 
     def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, needs: Needs | None = None) -> None:
         self.batch = batch
+        self.device = batch.device
         self.lookup = lookup
         self.depth = depth
         self.needs = needs or Needs()
@@ -74,11 +76,7 @@ class Blocks:
         return made
 
     def __len__(self) -> int:
-        return len(self.batch)
-
-    @property
-    def device(self) -> torch.device:
-        return self.batch.device
+        return self.batch.stop - self.batch.start
 
     @property
     def cutoff(self) -> int:

@@ -50,7 +50,7 @@ class Census(Metric):
             seen = int(shown.seen.sum())
             sums |= {"masked rows": int(shown.masked.sum()) - seen, "seen rows": seen}
         sums |= {"relevant rows": int(truth.lengths.sum()), "repeated relevant rows": truth.repeated}
-        if blocks.context.catalogue is not None:
+        if blocks.lookup.context.catalogue is not None:
             sums["shown items not in the catalogue"] = _count_unknown(blocks, blocks[Ranked()].items)
             sums["relevant items not in the catalogue"] = _count_unknown(blocks, truth.items)
         return Sums(sums)

@@ -206,7 +206,7 @@ def list_offers(recommendations: Any, columns: Mapping[str, str] | None = None, 
     """The needs that these arguments answer, told without reading any of them."""
     several = given.get("baselines") or _by_name(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
-    offers = answered_needs(alone) | {"all users", *map(baseline_column, several)}
+    offers = answered_needs(frozenset(alone)) | {"all users", *map(baseline_column, several)}
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from bridgeval.batch.ranking import Ranking
 from bridgeval.errors import NeedError
@@ -65,18 +66,18 @@ NEEDS = {
 }
 
 
-def answered_needs(arguments: Iterable[str]) -> set[str]:
+@cache
+def answered_needs(arguments: frozenset[str]) -> frozenset[str]:
     """The needs that these arguments of `evaluate` always answer.
 
-    >>> sorted(answered_needs(["catalogue", "users"]))
+    >>> sorted(answered_needs(frozenset({"catalogue", "users"})))
     ['catalogue', 'users given']
     """
-    given = set(arguments)
-    return {
+    return frozenset(
         name
         for name, need in NEEDS.items()
-        if not given.isdisjoint((need.argument,) if need.answered_by is None else need.answered_by)
-    }
+        if not arguments.isdisjoint((need.argument,) if need.answered_by is None else need.answered_by)
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Needs:
                 value={named: ...} if named else None,
             )
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """All that must be there."""
         return self.pairs | self.context | self.users | self.lists

@@ -159,7 +159,7 @@ def fold(
         lookup = Lookup(context, slates, how.device)
 
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
-            return plan.update(Blocks(batch, lookup, depth, plan.needs)), len(batch)
+            return plan.update(Blocks(batch, lookup, depth, plan.needs)), batch.stop - batch.start
 
         # Closed whatever happens here, so that no helper waits for more.
         with closing(map_ordered(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:

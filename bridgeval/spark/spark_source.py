@@ -75,7 +75,7 @@ class SparkSource:
 
     @property
     def offers(self) -> frozenset[str]:
-        offers = answered_needs([*self.frames, *self.tables])
+        offers = set(answered_needs(frozenset([*self.frames, *self.tables])))
         offers |= {baseline_column(role.partition(" ")[2]) for role in self.frames if role.startswith("baseline ")}
         offers.add("all users")
         return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)

@@ -68,7 +68,8 @@ def group_by_user(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, 
     ([7, 8, 9], Grouping(offsets=array([0, 2, 2, 3]), owners=None), [2, 1])
     """
     vocabulary, codes = encode_ids(columns, what)
-    return vocabulary, [group_codes(code, len(vocabulary)) for code in codes]
+    n_users = len(vocabulary)
+    return vocabulary, [group_codes(code, n_users) for code in codes]
 
 
 def _add_up(lengths: npt.NDArray[np.int64]) -> Offsets:

@@ -41,7 +41,7 @@ class Rows:
     empty: Ids | None = None
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.items.values)
 
     @property
     def owners(self) -> Ids:

@@ -61,7 +61,7 @@ def check_loader(
         source = loader.load(recommendations, relevance, **extras)
         require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
         source = cast(Source, source)
-        missing = ({"score"} | answered_needs(extras)) - source.offers
+        missing = ({"score"} | answered_needs(frozenset(extras))) - source.offers
         require(not missing, f"{', '.join(sorted(missing))} are not offered")
     expected = _results(source_of(data.recommendations, data.relevance))
     for law, batch_size in (
