@@ -1,4 +1,4 @@
-"""Inputs: all that one evaluation was given, as Rows and Tables; from them the Slates and the Context are made."""
+"""Inputs: the arguments of one evaluation as Rows and Tables, from which Slates and Context are built."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from bridgeval.tables.slates import Lists, Slates, build_slates, check_scores, g
 
 @dataclass(frozen=True)
 class Inputs:
-    """Recommendations and relevance, and what may stand beside them.
+    """Recommendations, relevance and the optional arguments.
 
     Attributes:
         history: training interactions.
         baseline: another system's lists.
         baselines: the lists of several other systems, by name.
         prev_scores: scores of the previous policy, by (user, item) or by item; of repeated rows the best counts.
-        item_groups, user_groups, item_features: as given; they are read for the context, beside the history.
+        item_groups, user_groups, item_features: as given; the context reads them.
         users: who counts under users="given".
-        more_users, more_items: ids that take part although no row names them, e.g. those of a score matrix.
+        more_users, more_items: ids that no row has, e.g. those of a score matrix.
     """
 
     recommendations: Rows
@@ -67,7 +67,7 @@ class Inputs:
         item_features: Any = None,
         users: Any = None,
     ) -> Inputs:
-        """Reads each argument in whatever form it has; a mapping name -> frame gives several baselines."""
+        """Reads each argument from any of its forms; a mapping name -> frame gives several baselines."""
         several = _by_name(baseline)
         if columns:
             given: dict[Role, Any] = {

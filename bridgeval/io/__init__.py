@@ -1,1 +1,1 @@
-"""Paths, frames and streams as Arrow tables."""
+"""Reads paths, frames and streams as Arrow tables."""

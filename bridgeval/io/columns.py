@@ -1,4 +1,4 @@
-"""Which column of a table plays which part: an alias table of the schemas in use."""
+"""Finds the columns of a table: an alias table of the schemas in use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PARTS = ("user", "item", "score", "rank", "gain")
 
 
 def begin_sentence(role: str, verb: tuple[str, str] = ("has", "have")) -> str:
-    """The beginning of a sentence about a table.
+    """Begins a sentence about a table.
 
     Args:
         verb: with one thing, with several.

@@ -1,4 +1,4 @@
-"""Data sets: files that can be read in pieces, and how much memory their tables would take."""
+"""Data sets: files that can be read in batches, and the memory that their tables would take."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pyarrow.dataset as pa_dataset
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, read_or_explain
 
-# What a row takes while it is evaluated: its columns, its codes, and their copies in the order of users.
+# Memory of a row during the evaluation: its columns, its codes, and their copies grouped by user.
 BYTES_PER_ROW = 120
 # A line of text is seldom shorter than this.
 BYTES_PER_LINE = 12
-# Text is read and converted by so many bytes at a time.
+# Bytes of text that are parsed at a time.
 BLOCK = 1 << 20
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def open_dataset(path: str) -> pa_dataset.Dataset | None:
-    """The Parquet, CSV or TSV files of a path as a data set; None for files of another kind."""
+    """Opens the Parquet, CSV or TSV files of a path as a data set; None for other formats."""
     files = find_files(path)
     with open(files[0], "rb") as opened:
         head = opened.readline(1 << 16)
@@ -45,7 +45,7 @@ def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> 
     pieces = _row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
     for piece in pieces:
         try:
-            yield from _batches(piece, dataset, columns, rows)
+            yield from _scan(piece, dataset, columns, rows)
         except (pa.ArrowInvalid, OSError) as error:
             turned = "conversion error" in str(error)
             raise InputError(
@@ -59,16 +59,16 @@ def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> 
 
 
 def _row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
-    """One group after another: a scan of the whole reads ahead by up to a gigabyte."""
+    """Row groups one after another, because a scan of the whole reads ahead by up to a gigabyte."""
     return (group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group())
 
 
-def _batches(
+def _scan(
     piece: pa_dataset.Fragment, dataset: pa_dataset.Dataset, columns: list[str], rows: int
 ) -> Iterator[pa.RecordBatch]:
     if isinstance(piece, pa_dataset.ParquetFileFragment):
         return piece.to_batches(schema=dataset.schema, columns=columns, batch_size=rows)
-    # A scan reads text ahead to the end of the file, whatever its options say; this reader some forty blocks.
+    # A scan of text reads ahead to the end of the file, whatever its options say; this reader about forty blocks.
     wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
     blocks = pa_csv.ReadOptions(block_size=BLOCK)
     text = pa_csv.open_csv(piece.path, blocks, dataset.format.parse_options, wanted)
@@ -76,7 +76,7 @@ def _batches(
 
 
 def read_numbers_as_floats(dataset: pa_dataset.Dataset, names: Collection[str]) -> pa_dataset.Dataset:
-    """Text whose numbers need not stay whole because the first ones are."""
+    """Reads number columns of text as floats: Arrow infers integers if the first rows have no decimals."""
     if dataset.format.default_extname == "parquet":
         return dataset
     fields = [
@@ -86,7 +86,7 @@ def read_numbers_as_floats(dataset: pa_dataset.Dataset, names: Collection[str]) 
 
 
 def estimate_memory(path: str, dataset: pa_dataset.Dataset) -> int:
-    """Bytes that evaluating this table at once would take, without reading it."""
+    """Bytes that evaluating this table in one piece would take, estimated without reading it."""
     if dataset.format.default_extname == "parquet":
         return int(dataset.count_rows()) * BYTES_PER_ROW
     return sum(map(os.path.getsize, find_files(path))) // BYTES_PER_LINE * BYTES_PER_ROW

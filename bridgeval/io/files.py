@@ -1,4 +1,4 @@
-"""Files as Arrow tables, one or many, told by what is in them: Parquet, CSV, TSV, JSON lines, TREC runs and qrels."""
+"""Files as Arrow tables. The content decides the format: Parquet, CSV, TSV, JSON lines, TREC runs and qrels."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def is_path(value: Any) -> bool:
 
 
 def open_table(value: Any) -> Any:
-    """The table behind a path; anything else as it is."""
+    """Reads the table behind a path; returns anything else unchanged."""
     return read_table(os.fspath(value)) if is_path(value) else value
 
 
 def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
-    """The table in a file, in the files of a glob, or in a folder of Parquet files.
+    """Reads the table in a file, in the files of a glob, or in a folder of Parquet files.
 
     Args:
-        path: what to read. Files may be packed by gzip, bzip2 or zstd.
-        names: the columns in order, for text without a header; `_` stands for a column to leave out.
+        path: the files. They may be compressed by gzip, bzip2 or zstd.
+        names: the columns in order, for text without a header; `_` skips a column.
         text_ids: whether user and item ids are read as text even where they look like numbers.
     """
     files = find_files(path)
@@ -59,23 +59,23 @@ def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> 
     else:
         tables = [parse_table(pa.memory_map(file), file, names, text_ids) for file in files]
         table = read_or_explain(path, lambda: pa.concat_tables(tables))
-    return _with_text_ids(table) if text_ids else table
+    return _cast_ids_to_text(table) if text_ids else table
 
 
 def read_schema(path: str) -> pa.Schema:
-    """The columns of what `read_table` would give, from the start of the first file alone."""
+    """The schema that `read_table` would give, from the start of the first file alone."""
     file = find_files(path)[0]
     if _is_parquet(file):
         return read_or_explain(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
     head = read_head(file)
-    if detect_kind(head) == "parquet":  # packed as a whole, so that its end has to be unpacked too
+    if detect_kind(head) == "parquet":  # compressed as a whole: its schema is at the end
         return read_table(file).schema
     lines, newline, _ = head.rpartition(b"\n")
     return parse_table(pa.BufferReader(lines + newline if newline else head), file).schema
 
 
 def find_files(path: str) -> list[str]:
-    """The files that a path or a glob stands for; an error where there is none."""
+    """The files of a path or a glob; raises if there is none."""
     if has_magic(path) and not os.path.exists(path):
         found = sorted(glob(path, recursive=True))
     elif os.path.isdir(path):
@@ -93,8 +93,8 @@ def find_files(path: str) -> list[str]:
 
 
 def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), text_ids: bool = False) -> pa.Table:
-    """The table in one opened file; `path` is what messages call it."""
-    data = _unpacked(opened, path)
+    """The table in one open file; error messages call it `path`."""
+    data = _decompress(opened, path)
     kind = detect_kind(data[:HEAD].to_pybytes())
     if kind == "parquet":
         return read_or_explain(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
@@ -111,18 +111,18 @@ def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), tex
     if kind == "json lines":
         lines = data[len(UTF8_MARK) :] if data[: len(UTF8_MARK)].to_pybytes() == UTF8_MARK else data
         return read_or_explain(
-            path, lambda: _unrolled(pa_json.read_json(pa.BufferReader(lines))), "one object in each line"
+            path, lambda: _explode(pa_json.read_json(pa.BufferReader(lines))), "one object in each line"
         )
     if kind in TREC_COLUMNS and not names:
-        return read_or_explain(path, lambda: _columns_of(_one_space(data), TREC_COLUMNS[kind], " ", True))
+        return read_or_explain(path, lambda: _parse_columns(_normalize_spaces(data), TREC_COLUMNS[kind], " ", True))
     hint = "name every column in order; _ leaves one out" if names else COMPLETE
-    table = read_or_explain(path, lambda: _text_table(data, path, names, text_ids), hint)
+    table = read_or_explain(path, lambda: _parse_text(data, path, names, text_ids), hint)
     check_text(table.schema, path)
     return null_empty_cells(table)
 
 
 def detect_kind(head: bytes) -> Kind:
-    r"""What the first bytes of a file, unpacked, say it is.
+    r"""Detects the format from the first bytes of a file, after decompression.
 
     >>> detect_kind(b"user_id,item_id\n1,2\n"), detect_kind(b"q1 Q0 d7 1 0.93 bm25\n"), detect_kind(b"q1 0 d7 1\n")
     ('text', 'trec run', 'trec qrels')
@@ -148,9 +148,9 @@ def detect_kind(head: bytes) -> Kind:
 
 
 def read_head(path: str) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """The first bytes of a file, decompressed."""
     with pa.OSFile(find_files(path)[0]) as opened:
-        codec = _codec(opened.read(4))
+        codec = _detect_codec(opened.read(4))
         opened.seek(0)
         if codec is None:
             return opened.read(HEAD)
@@ -162,13 +162,13 @@ def _is_parquet(file: str) -> bool:
         return opened.read(4) == PARQUET_MAGIC
 
 
-def _codec(start: bytes) -> str | None:
+def _detect_codec(start: bytes) -> str | None:
     return next((codec for magic, codec in CODECS.items() if start.startswith(magic)), None)
 
 
-def _unpacked(opened: pa.NativeFile, path: str) -> pa.Buffer:
+def _decompress(opened: pa.NativeFile, path: str) -> pa.Buffer:
     data = opened.read_buffer()
-    codec = _codec(data[:4].to_pybytes())
+    codec = _detect_codec(data[:4].to_pybytes())
     if codec is not None:
         packed = pa.BufferReader(data)
         unpack = lambda: pa.CompressedInputStream(packed, codec).read_buffer()  # noqa: E731
@@ -194,15 +194,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _text_table(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool) -> pa.Table:
-    """A table with a header, or with `names`; the separator is the tab where the first line has one, else the comma."""
+def _parse_text(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool) -> pa.Table:
+    """A table with a header, or with `names`. The separator is detected from the first line."""
     first = data[:HEAD].to_pybytes().split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
     separator = next((mark for mark in ("\t", ",", ";", "|") if mark in first), None)
     if separator is None:
         separator = " " if names and " " in first else ","
     cells = [cell.strip().strip('"') for cell in first.split(separator)]
     if names:
-        return _columns_of(data, names, separator, text_ids)
+        return _parse_columns(data, names, separator, text_ids)
     if any(_is_number(cell) for cell in cells):
         raise InputError(
             f"{path!r} has no header",
@@ -218,7 +218,7 @@ def _text_table(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool
 
 
 def check_text(schema: pa.Schema, path: str) -> None:
-    """Raises where text turned out not to be UTF-8 beyond the first bytes, which is then read as bytes."""
+    """Raises if text is not UTF-8 beyond the first bytes; Arrow then reads the column as bytes."""
     column = next((field.name for field in schema if pa.types.is_binary(field.type)), None)
     if column is not None:
         raise InputError(
@@ -229,7 +229,7 @@ def check_text(schema: pa.Schema, path: str) -> None:
 
 
 def null_empty_cells(rows: Any) -> Any:
-    """A table or a record batch of text whose empty cells are null, as those of numbers are."""
+    """Makes empty cells of text null, as empty cells of numbers are; takes a table or a record batch."""
     for at, field in enumerate(rows.schema):
         column = rows.column(at)
         if pa.types.is_string(field.type) and pc.min(pc.binary_length(column)).as_py() == 0:
@@ -238,8 +238,8 @@ def null_empty_cells(rows: Any) -> Any:
     return rows
 
 
-def _columns_of(data: pa.Buffer | bytes, names: Sequence[str], separator: str, text_ids: bool) -> pa.Table:
-    """A table without a header, its columns named in order."""
+def _parse_columns(data: pa.Buffer | bytes, names: Sequence[str], separator: str, text_ids: bool) -> pa.Table:
+    """A table without a header; `names` are its columns in order."""
     unique = [f"{SKIPPED}{at}" if name == SKIPPED else name for at, name in enumerate(names)]
     kept = [name for name, given in zip(unique, names, strict=True) if given != SKIPPED]
     return pa_csv.read_csv(
@@ -253,13 +253,13 @@ def _columns_of(data: pa.Buffer | bytes, names: Sequence[str], separator: str, t
     )
 
 
-def _one_space(data: pa.Buffer) -> bytes:
-    """TREC files separate by any run of spaces and tabs."""
+def _normalize_spaces(data: pa.Buffer) -> bytes:
+    """Replaces runs of spaces and tabs, which separate the cells of TREC files, by one space."""
     return re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t\r]+", b" ", data.to_pybytes()))
 
 
-def _unrolled(table: pa.Table) -> pa.Table:
-    """One row for each entry of the columns that hold lists, which must be of equal lengths row by row."""
+def _explode(table: pa.Table) -> pa.Table:
+    """Explodes columns of lists into one row per entry; lists of one row must have equal lengths."""
     lists = [name for name in table.column_names if pa.types.is_list(table.schema.field(name).type)]
     if not lists:
         return table
@@ -276,7 +276,7 @@ def _unrolled(table: pa.Table) -> pa.Table:
     )
 
 
-def _with_text_ids(table: pa.Table) -> pa.Table:
+def _cast_ids_to_text(table: pa.Table) -> pa.Table:
     for at, name in enumerate(table.column_names):
         if name.lower() in (*USER, *ITEM) and pa.types.is_integer(table.schema.field(name).type):
             table = table.set_column(at, name, table[name].cast(pa.string()))
@@ -296,7 +296,7 @@ def _not_a_table(path: str, data: pa.Buffer) -> InputError:
 
 
 def read_or_explain(path: str, read: Callable[[], Any], hint: str = COMPLETE) -> Any:
-    """What `read` gives; an error that names the path where it fails."""
+    """The result of `read`; if it fails, an error that names the path."""
     try:
         return read()
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: what it seems to be written in."""
+"""Character encodings of text that is not UTF-8, detected for error messages."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Charset:
-    """What text seems to be written in.
+    """A character encoding that text seems to have.
 
     Attributes:
         name: as `iconv` and Python know it.
-        told_by: what tells it.
+        evidence: the reason, for the error message.
     """
 
     name: str
-    told_by: str
+    evidence: str
 
     def error(self, path: str) -> InputError:
         return InputError(
             f"{path!r} is text, but not in UTF-8",
-            self.told_by,
+            self.evidence,
             f"write it again in UTF-8, e.g. iconv -f {self.name} -t UTF-8 {path} > utf8.csv, or give a data frame: "
             f'pandas.read_csv({path!r}, encoding="{self.name}")',
         )
 
 
 def detect_charset(head: bytes) -> Charset | None:
-    r"""What the first bytes of a file that is not UTF-8 are written in; None where they are no text.
+    r"""Detects the encoding of a file that is not UTF-8 from its first bytes; None if they are not text.
 
     >>> detect_charset("user,item".encode("utf-16-le")).name, detect_charset("user,caf\xe9".encode("latin-1")).name
     ('UTF-16LE', 'latin1')

@@ -1,1 +1,1 @@
-"""Arrow tables as Slates: ids, encoding, rows, grouping, history, context."""
+"""Turns Arrow tables into Slates: ids, encoding, rows, grouping, history, context."""

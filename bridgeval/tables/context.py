@@ -1,4 +1,4 @@
-"""Context: what is known beside the lists, looked up by item or by user."""
+"""Context: data about items and users beside the lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Table:
         ids: `[n]` sorted, without repeats.
         values: `[n]`, or `[n, F]` for features.
         labels: names of group codes (group tables) or of feature columns (feature tables).
-        default: what an id that is not in the table gets.
+        default: the value of an id that is not in the table.
     """
 
     ids: Ids
@@ -41,7 +41,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Context:
-    """Small enough to be sent everywhere.
+    """Data about items and users, small enough to broadcast.
 
     Attributes:
         catalogue: all items that could have been shown, sorted; None when not known.
@@ -49,7 +49,7 @@ class Context:
         users: tables by user: `groups`.
         history_users: users of the history.
         history_pairs: distinct (user, item) pairs of the history.
-        given_users: users that were given as all there are; 0 when none were.
+        given_users: the number of users in `users=`; 0 if it was not given.
     """
 
     catalogue: Ids | None = None
@@ -61,5 +61,5 @@ class Context:
 
     @property
     def known_users(self) -> int:
-        """How many users there are: those given as such, else those of the history."""
+        """The number of users: those given, else those of the history."""
         return self.given_users or self.history_users

@@ -1,4 +1,4 @@
-"""Tables by item or by user, from the forms people have them in: groups, features."""
+"""Reads tables by item or by user: groups, features, ids."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from bridgeval.tables.rows import is_frame, to_table
 
 
 def read_groups(value: Any, side: str, argument: str = "") -> Table:
-    """A label for each id: a mapping id -> label, or a frame with the id and one more column.
+    """Reads a label for each id: a mapping id -> label, or a frame with the id and one more column.
 
     Args:
         value: the labels.
         side: whose they are, "item" or "user".
-        argument: what messages call it.
+        argument: its name in error messages.
 
     Codes run from 1 in the order of the labels; 0 is for ids without a label, or with a missing one.
 
@@ -35,7 +35,7 @@ def read_groups(value: Any, side: str, argument: str = "") -> Table:
         return value
     argument = argument or f"{side}_groups"
     ids, given = _two_columns(value, side, argument)
-    labels, label_codes = _coded(given)
+    labels, label_codes = _encode_labels(given)
     vocabulary, (codes,) = encode_ids([ids])
     if len(vocabulary) != len(ids):
         raise BadValueError(
@@ -48,7 +48,7 @@ def read_groups(value: Any, side: str, argument: str = "") -> Table:
 
 
 def read_features(value: Any) -> Table:
-    """Several labels for each item: a mapping item -> labels, or a long frame (item, feature[, value]).
+    """Reads several labels for each item: a mapping item -> labels, or a long frame (item, feature[, value]).
 
     Values are `[n, F]` float64: 1 (or the value given) where the item has the feature.
     """
@@ -60,10 +60,10 @@ def read_features(value: Any) -> Table:
         given: Any = [label for _, label in pairs]
         weights = np.ones(len(pairs))
     else:
-        ids, others = _labelled(*_split_id(_frame(value, "item_features"), "item", "item_features"))
+        ids, others = _drop_unlabeled(*_split_id(_frame(value, "item_features"), "item", "item_features"))
         given = others[0]
         weights = others[1].to_numpy().astype(np.float64) if others.num_columns > 1 else np.ones(len(ids))
-    labels, columns = _coded(given)
+    labels, columns = _encode_labels(given)
     vocabulary, (codes,) = encode_ids([ids])
     values = np.zeros((len(vocabulary), len(labels)))
     values[codes, columns] = weights
@@ -91,8 +91,8 @@ def _labels(labels: Any) -> Iterable[Any]:
     return [labels] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
 
 
-def _coded(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
-    """Different labels, sorted within their types, and the place of each label given among them."""
+def _encode_labels(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
+    """Distinct labels, sorted within their types, and the position of each given label among them."""
     if isinstance(given, list):
         different = list(dict.fromkeys(given))
         place_of = {label: place for place, label in enumerate(different)}
@@ -121,17 +121,17 @@ def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
             f"columns {table.column_names}",
             "select the two columns",
         )
-    ids, others = _labelled(ids, others)
+    ids, others = _drop_unlabeled(ids, others)
     return ids, others[0]
 
 
-def _that_can_be_taken(kind: pa.DataType) -> pa.DataType:
-    """The type that rows can be chosen of: Arrow cannot choose among string views, which polars has."""
+def _to_takeable(kind: pa.DataType) -> pa.DataType:
+    """A type whose rows Arrow can select. It cannot select rows of string views, which polars has."""
     return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
-def _labelled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
-    """Without rows that have no label in the first column."""
+def _drop_unlabeled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
+    """Drops rows that have no label in the first column."""
     labelled = pc.invert(pc.is_null(others[0], nan_is_null=True))
     if pc.all(labelled).as_py():
         return ids, others
@@ -158,7 +158,7 @@ def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]
             f"columns {table.column_names}",
             f"rename it to {aliases[0]!r}",
         )
-    table = table.cast(pa.schema([(field.name, _that_can_be_taken(field.type)) for field in table.schema]))
+    table = table.cast(pa.schema([(field.name, _to_takeable(field.type)) for field in table.schema]))
     if table[found[0]].null_count:
         table = table.filter(pc.is_valid(table[found[0]]))
     return Ids.of(table[found[0]], f"{side} ids in {argument}"), table.drop_columns(found)

@@ -1,4 +1,4 @@
-"""History: training interactions, brought into order once for all that is told from them."""
+"""History: training interactions, sorted once for everything that reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bridgeval.tables.slates import Lists
 
 @dataclass(frozen=True)
 class History:
-    """What each user has, each item once.
+    """The items of each user, each once.
 
     Attributes:
         users: `[U]` sorted, those with an empty list among them.
@@ -50,28 +50,28 @@ class History:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """`[U]`: how many items each user has."""
+        """`[U]`: the number of items of each user."""
         return np.diff(self.offsets)
 
     @property
     def pairs(self) -> int:
-        """How many different pairs there are."""
+        """The number of distinct pairs."""
         return len(self.codes)
 
     @property
     def popularity(self) -> Table:
-        """How many users have each item."""
+        """The number of users who have each item."""
         return Table(self.items, np.bincount(self.codes, minlength=len(self.items)).astype(np.float64))
 
     def counts(self, users: Ids) -> npt.NDArray[np.int64]:
-        """`[len(users)]`: how many items each of some users has."""
-        return self.lengths if users.equals(self.users) else np.append(self.lengths, 0)[self._places_of(users)]
+        """`[len(users)]`: the number of items of some users."""
+        return self.lengths if users.equals(self.users) else np.append(self.lengths, 0)[self._find_users(users)]
 
     def lists(self, users: Ids, items: Ids) -> Lists:
         """The lists of some users; items that are not among `items`, a sorted vocabulary, are left out."""
         lists = Lists(self.offsets, self.codes)
         if not users.equals(self.users):
-            lists = Lists(np.append(self.offsets, self.pairs), self.codes).take(self._places_of(users))
+            lists = Lists(np.append(self.offsets, self.pairs), self.codes).take(self._find_users(users))
         if items.equals(self.items):
             return lists
         code_of = self.items.positions_in(items, "item ids of the lists and of the history").astype(np.int32)
@@ -81,8 +81,8 @@ class History:
             return Lists(lists.offsets, codes)
         return Lists(np.concatenate([[0], np.cumsum(known)])[lists.offsets], codes[known])
 
-    def _places_of(self, users: Ids) -> Positions:
-        """Where each of some users, sorted, stands in the history; behind the last one where he does not."""
+    def _find_users(self, users: Ids) -> Positions:
+        """The position of some users, sorted, in the history; one past the last for users it does not have."""
         found = self.users.positions_in(users, "user ids of the lists and of the history")
         known = np.flatnonzero(found >= 0)
         places = np.full(len(users), len(self.users))

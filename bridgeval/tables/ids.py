@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError, MisalignedError
 
-# Positions in a vocabulary: int32, or int64 where a column of ids serves as it stands.
+# Positions in a vocabulary: int32, or int64 if the ids are their own codes.
 Codes = npt.NDArray[np.signedinteger[Any]]
 
-# A lookup table of integers is used while it stays this small, or small beside the column.
+# Integers are looked up in a table of at most so many entries, or so many for each row.
 TABLE_ENTRIES = 1 << 22
 TABLE_ENTRIES_PER_ROW = 4
 
@@ -41,11 +41,11 @@ class Ids:
 
         Args:
             column: the ids.
-            what: how the column is called in messages, e.g. "user ids".
+            what: the name of the column in error messages, e.g. "user ids".
         """
         if isinstance(column, Ids):
             return column
-        array = _as_arrow(column, what)
+        array = _to_arrow(column, what)
         if array.null_count:
             where = np.flatnonzero(pc.is_null(array).to_numpy(zero_copy_only=False))[:3]
             raise BadValueError(
@@ -57,9 +57,9 @@ class Ids:
         if pa.types.is_null(kind) and not len(array):
             return Ids(np.zeros(0, dtype=np.int64))
         if pa.types.is_dictionary(kind):
-            return _of_dictionary(array, what)
+            return _read_categories(array, what)
         if pa.types.is_integer(kind):
-            return Ids(_as_int64(array, what))
+            return Ids(_to_int64(array, what))
         if _is_text(kind):
             return Ids(array.cast(pa.large_string()))
         raise BadValueError(
@@ -92,7 +92,7 @@ class Ids:
         return Ids(self.values[start:stop])
 
     def tolist(self) -> list[Any]:
-        """The ids as Python ints or strings, as they came."""
+        """The ids as Python ints or strings, as they were given."""
         return self.values.tolist() if self.is_integer else self.to_arrow().to_pylist()
 
     def to_arrow(self) -> pa.Array:
@@ -114,10 +114,10 @@ class Ids:
         return bool(self.to_arrow().equals(other.to_arrow()))
 
     def positions_in(self, vocabulary: Ids, what: str = "ids") -> npt.NDArray[np.int64]:
-        """Where each id stands in a sorted vocabulary without repeats; -1 where it does not.
+        """The position of each id in a sorted vocabulary without repeats; -1 if it is not there.
 
         Args:
-            what: how the ids of both are called in messages.
+            what: the name of both in error messages.
 
         >>> Ids.of(["c", "x"]).positions_in(Ids.of(["a", "c"])).tolist()
         [1, -1]
@@ -157,12 +157,12 @@ def check_same_kind(first: Ids, second: Ids, what: str) -> None:
 
 
 def table_fits(low: int, high: int, rows: int) -> bool:
-    """Whether a table with an entry for every integer from low to high is small, or small beside the rows."""
+    """Whether a table with an entry for every integer from low to high is small, or small compared with the rows."""
     return high - low < max(TABLE_ENTRIES, TABLE_ENTRIES_PER_ROW * rows)
 
 
-def _of_dictionary(array: pa.DictionaryArray, what: str) -> Ids:
-    """Categories are taken as they are; only their distinct values are looked at."""
+def _read_categories(array: pa.DictionaryArray, what: str) -> Ids:
+    """Keeps the codes of categories; only the distinct values are checked."""
     distinct = Ids.of(array.dictionary, what)
     codes = array.indices.to_numpy(zero_copy_only=False)
     if distinct.is_integer:
@@ -174,7 +174,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _as_arrow(column: Any, what: str) -> pa.Array:
+def _to_arrow(column: Any, what: str) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks == 1:
             return column.chunk(0)
@@ -198,7 +198,7 @@ def _as_arrow(column: Any, what: str) -> pa.Array:
         ) from error
 
 
-def _as_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
+def _to_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
     if pa.types.is_uint64(array.type):
         largest = pc.max(array).as_py() or 0
         if largest >= 1 << 63:

@@ -1,4 +1,4 @@
-"""Rows: (user, item) pairs with numbers beside them, of whatever origin, still in the order they came in."""
+"""Rows: (user, item) pairs with numbers, in the order they came, read from frames and mappings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rows:
         items: `[n]`.
         columns: named numbers `[n]`: `score`, `gain`, `rank`.
         ranked: whether the order of a user's rows is the ranking (lists without scores).
-        empty: users whom a mapping names with an empty list; None where there is none.
+        empty: users with an empty list in a mapping; None if there are none.
     """
 
     users: Ids | None
@@ -59,14 +59,14 @@ class Rows:
 def is_frame(value: object) -> bool:
     """Whether it speaks the Arrow PyCapsule protocol, as the frames of pandas, polars, pyarrow and duckdb do.
 
-    Spark's frames speak it too, by collecting every row to this process, which nobody asked for.
+    Frames of Spark have it too, but would collect every row to this process.
     """
     one_column = type(value).__name__ in ("Series", "ChunkedArray")
     return hasattr(value, "__arrow_c_stream__") and not one_column and not is_spark_frame(value)
 
 
 def is_spark_frame(value: object) -> bool:
-    """Whether it is a Spark frame, classic or connect, told without importing pyspark.
+    """Whether it is a Spark frame, classic or connect; does not import pyspark.
 
     >>> is_spark_frame({"ann": ["tea"]})
     False
@@ -76,12 +76,12 @@ def is_spark_frame(value: object) -> bool:
 
 
 def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
-    """Rows of a frame or a mapping.
+    """Reads the rows of a frame or a mapping.
 
     Args:
         value: anything with `__arrow_c_stream__`, or a mapping by user; previous scores may be a mapping by item.
-        role: what it is; decides which columns are looked for.
-        columns: part -> column name, where the alias table is not enough.
+        role: decides which columns are looked for.
+        columns: part -> column name, if the alias table is not enough.
 
     >>> read_rows({"ann": [("tea", 0.9), ("rum", 0.4)], "bob": []}, "recommendations").columns["score"].tolist()
     [0.9, 0.4]
@@ -100,7 +100,7 @@ def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) 
 
 
 def read_table_rows(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
-    """Rows of an Arrow table, reading only the columns that play a part."""
+    """Reads the rows of an Arrow table; other columns are ignored."""
     return _read_columns(role, find_columns(role, table.column_names, columns), table)
 
 
@@ -163,7 +163,7 @@ def _read_frame_rows(frame: Any, role: Role, columns: Mapping[str, str] | None) 
 
 
 def column_names(frame: Any) -> list[str] | None:
-    """The names without converting anything; None where only a conversion can tell."""
+    """The names of columns without a conversion; None if that is not possible."""
     # Asked by type: a pandas frame searches its columns for every attribute that it does not have.
     if hasattr(type(frame), "iloc"):
         names = frame.columns.tolist()
@@ -175,7 +175,7 @@ def column_names(frame: Any) -> list[str] | None:
 
 
 def to_table(frame: Any) -> pa.Table:
-    """Any frame as an Arrow table."""
+    """Converts any frame to an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
     if hasattr(type(frame), "iloc"):
@@ -200,7 +200,7 @@ def _read_series(series: Any) -> pa.Array:
 
 
 def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
-    """Whether recommendations bring scores, as far as can be told without reading them; True in doubt.
+    """Whether recommendations have scores, without reading them; True if unknown.
 
     >>> has_scores({1: ["a", "b"]}), has_scores({1: [("a", 0.5)]})
     (False, True)
@@ -243,7 +243,7 @@ def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:
 
 
 def _refuse_columns(value: Mapping[Any, Any], role: Role) -> None:
-    """Raises for a mapping by column, whose columns would pass for users."""
+    """Raises for a mapping by column, whose columns would be taken for users."""
     if len(value) > 5 or not all(isinstance(key, str) for key in value):
         return
     names = {key.lower() for key in value}

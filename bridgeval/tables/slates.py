@@ -1,4 +1,4 @@
-"""Slates: many users' lists in columns. What a loader yields and everything behind it reads."""
+"""Slates: the lists of many users in columns. A loader yields them; everything after it reads them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lists:
         items: `[n]` codes into the vocabulary of the Slates.
         columns: name -> `[n]` numbers beside the pairs.
         ranked: whether the order of the rows is the ranking, whatever the scores say.
-        beside: further columns, by user and item, looked up when a batch asks for them.
+        beside: further columns by user and item, looked up when a batch needs them.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -112,7 +112,7 @@ class Slates:
 def build_slates(
     shown: Rows, relevant: Rows, more_users: tuple[Ids, ...] = (), more_items: tuple[Ids, ...] = ()
 ) -> Slates:
-    """Slates of every user that either side, or `more_users`, names; the vocabulary has `more_items` too.
+    """Builds Slates of all users of either side and of `more_users`; the vocabulary has `more_items` too.
 
     >>> from bridgeval.tables.rows import read_rows
     >>> slates = build_slates(read_rows({7: [3, 1]}, "recommendations"), read_rows({8: [1]}, "relevance"))
@@ -137,13 +137,13 @@ def build_slates(
 
 
 def group_lists(by_user: Grouping, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
-    """The rows of each user together, in the order they came; by the column `rank` where there is one."""
+    """Groups rows by user, in the order they came, or by the column `rank` if there is one."""
     lists = Lists(by_user.offsets, *by_user.group(items, columns), ranked)
-    return _by_rank(lists) if "rank" in columns else lists
+    return _sort_by_rank(lists) if "rank" in columns else lists
 
 
 def check_scores(rows: Rows) -> None:
-    """Raises when a score is NaN or +inf; -inf is allowed and means "not shown"."""
+    """Raises if a score is NaN or +inf; -inf is allowed and means "not shown"."""
     scores = rows.columns.get("score")
     if scores is not None and not np.isfinite(scores).all():
         _refuse(rows, scores, np.isnan(scores), "NaN score", "drop these rows, or use -inf for masked items")
@@ -169,8 +169,8 @@ def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, h
     raise BadValueError(f"{count} row(s) with a {what}", shown, hint)
 
 
-def _by_rank(lists: Lists) -> Lists:
-    """Puts each user's rows in the order of the column `rank`, which then is spent."""
+def _sort_by_rank(lists: Lists) -> Lists:
+    """Sorts the rows of each user by the column `rank`, which is then dropped."""
     rank, users = lists.columns["rank"], lists.row_users
     if np.isnan(rank).any() or (len(rank) and rank.min() < 1):
         raise BadValueError(

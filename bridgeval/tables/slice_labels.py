@@ -1,4 +1,4 @@
-"""Labels: tables that say which slice a user, or an item, belongs to."""
+"""Slice labels: tables with the slice of each user or item."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Labels:
 
 
 def read_slice_labels(by: Any) -> tuple[Labels, ...]:
-    """The kinds of slices in a table, or in several.
+    """Reads the kinds of slices in a table, or in several.
 
     Args:
         by: a mapping user -> label; or a frame with the id of users or of items and columns of labels, each a kind of
@@ -52,7 +52,7 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
     if isinstance(by, tuple) and all(isinstance(one, Labels) for one in by):
         return by
     tables = by if isinstance(by, list | tuple) else [by]
-    found = tuple(labels for table in tables for labels in _labels_in(table))
+    found = tuple(labels for table in tables for labels in _read_table(table))
     kinds = [labels.kind for labels in found]
     twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
     if twice is not None:
@@ -62,7 +62,7 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
     return found
 
 
-def _labels_in(table: Any) -> Iterator[Labels]:
+def _read_table(table: Any) -> Iterator[Labels]:
     if isinstance(table, Mapping) or not is_frame(table):
         yield Labels("slice", "user", read_groups(table, "user", "the slices"))
         return
