@@ -193,7 +193,7 @@ class HitIndex(Block[MatchIndex]):
 
 @dataclass(frozen=True)
 class Matches(Block[Tensor]):
-    """Column of the relevant list that each shown item stands in, -1 for none: `[B, D]` int64."""
+    """The column of the relevant list that holds each shown item, -1 for none: `[B, D]` int64."""
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
