@@ -229,7 +229,7 @@ def _(left: Tensor, right: Tensor, pad: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _pack(lists: Sequence[Tensor], bits: int, largest: int) -> npt.NDArray[Any]:
-    """The lists next to each other, code and column in one integer: of 32 bits, which sort twice as fast, if they fit."""
+    """The lists in one rectangle, code and column in one integer: of 32 bits, which sort twice as fast, if they fit."""
     kind = np.int32 if (largest + 1) << bits <= 1 << 31 else np.int64
     packed: Any = np.concatenate([codes.numpy() for codes in lists], axis=1, dtype=kind, casting="same_kind")
     packed <<= bits
