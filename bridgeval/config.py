@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import BridgevalWarning, ConfigError, InputError
-from bridgeval.progress import waiting_for
+from bridgeval.progress import announce
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -127,7 +127,7 @@ class Request:
         }.get(kind, ())
         if self.streamed and kind in ("recommendations", "relevance"):
             return path
-        with waiting_for(f"reading {path}"):
+        with announce(f"reading {path}"):
             return read_input(path, names, self.text_ids)
 
 
@@ -155,7 +155,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     for system in request.recommendations:
         lists, truth = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
         if request.inspect and not request.streamed:
-            with waiting_for(f"inspecting {system}"):
+            with announce(f"inspecting {system}"):
                 inspections[system] = bridgeval.inspect(
                     lists, truth, request.metrics, convention=request.convention, **request.extras()
                 )

@@ -18,7 +18,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, pick_device
 from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import InputError
-from bridgeval.progress import Watchers, progress_for
+from bridgeval.progress import Watchers, show_progress
 from bridgeval.report import Report, build_report
 from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
@@ -143,7 +143,7 @@ def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels]) ->
 
 def _run(source: Source, plan: Plan, how: Execution, progress: bool | Callable[[int], None] | None) -> States:
     quiet = progress is False or (progress is None and not sys.stderr.isatty())
-    with nullcontext(Watchers()) if quiet else progress_for(progress) as watch:
+    with nullcontext(Watchers()) if quiet else show_progress(progress) as watch:
         try:
             return source.run(plan, replace(how, progress=watch.users, rows=watch.rows))
         except (RuntimeError, AssertionError):

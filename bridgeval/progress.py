@@ -1,4 +1,4 @@
-"""Progress: a bar for long work, on a terminal and nowhere else."""
+"""Progress of long work, shown on a terminal and nowhere else."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+# Nothing is shown of work that takes less than this.
 QUIET_SECONDS = 2.0
 
 
 class Watchers(NamedTuple):
-    """What to call as work goes on; None where nobody looks.
+    """Functions to call while work goes on, or None.
 
     Attributes:
-        users: with the number of users done since the last call.
-        rows: with what is done to rows, how many are done, and how many there are; then what they are, if not rows.
+        users: takes the number of users done since the last call.
+        rows: takes what is done to rows, the number done, the total, and the unit if it is not rows.
     """
 
     users: Callable[[int], None] | None = None
@@ -25,44 +26,44 @@ class Watchers(NamedTuple):
 
 
 @contextmanager
-def progress_for(progress: bool | Callable[[int], None] | None) -> Iterator[Watchers]:
-    """Who watches the progress of an evaluation.
+def show_progress(progress: bool | Callable[[int], None] | None) -> Iterator[Watchers]:
+    """The watchers of an evaluation.
 
     Args:
-        progress: a function is passed through; True shows a bar; None shows it on a terminal, after two seconds.
+        progress: a function is called with users; True shows a line; None shows it on a terminal, after two seconds.
     """
     if callable(progress):
         yield Watchers(progress)
     elif progress or (progress is None and sys.stderr.isatty()):
-        bar = _Bar(0.0 if progress else QUIET_SECONDS)
+        line = _Line(0.0 if progress else QUIET_SECONDS)
         try:
-            yield Watchers(bar.users, bar.rows)
+            yield Watchers(line.users, line.rows)
         finally:
-            bar.close()
+            line.close()
     else:
         yield Watchers()
 
 
 @contextmanager
-def waiting_for(what: str) -> Iterator[None]:
-    """Says what is being waited for once it has taken two seconds, on a terminal; nothing is left of it after."""
+def announce(what: str) -> Iterator[None]:
+    """Prints what is going on if it takes more than two seconds, on a terminal; clears the line at the end."""
     if not sys.stderr.isatty():
         yield
         return
-    said = threading.Event()
+    shown = threading.Event()
 
-    def say() -> None:
-        said.set()
+    def show() -> None:
+        shown.set()
         print(f"\r{what} ...", end="", file=sys.stderr, flush=True)
 
-    timer = threading.Timer(QUIET_SECONDS, say)
+    timer = threading.Timer(QUIET_SECONDS, show)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        if said.is_set():
+        if shown.is_set():
             _clear()
 
 
@@ -77,10 +78,10 @@ class Stage(NamedTuple):
     before: int
     since: float
 
-    def left(self, done: int, total: int, now: float) -> str:
-        """The time that the remaining rows will take at the speed so far; nothing while that is not known.
+    def time_left(self, done: int, total: int, now: float) -> str:
+        """The time for the remaining rows at the speed so far; empty while the speed is not known.
 
-        >>> Stage("evaluated", before=100, since=0.0).left(300, 1000, now=20.0)
+        >>> Stage("evaluated", before=100, since=0.0).time_left(300, 1000, now=20.0)
         ', 1:10 left'
         """
         if done <= self.before:
@@ -89,34 +90,32 @@ class Stage(NamedTuple):
         return f", {seconds // 60}:{seconds % 60:02} left"
 
 
-class _Bar:
-    """Counts users, and rows where their number is known; appears once the work has taken long enough."""
+class _Line:
+    """A line that counts users, or rows if their number is known."""
 
     def __init__(self, quiet: float) -> None:
         self._shown_from = time.monotonic() + quiet
         self._users = 0
-        self._text = ""
         self._stage = Stage("", 0, 0.0)
         self._last = 0.0
 
     def users(self, users: int) -> None:
         self._users += users
         if not self._stage.what:
-            self._text = f"evaluated {self._users:,} users"
-        self._show()
+            self._show(f"evaluated {self._users:,} users")
 
     def rows(self, what: str, done: int, total: int, unit: str = "rows") -> None:
         now = time.monotonic()
         if what != self._stage.what:
             self._stage = Stage(what, done, now)
-        self._text = f"{what} {done:,} of {total:,} {unit}{self._stage.left(done, total, now)}"
-        self._show()
+        self._show(f"{what} {done:,} of {total:,} {unit}{self._stage.time_left(done, total, now)}")
 
-    def _show(self) -> None:
+    def _show(self, text: str) -> None:
         now = time.monotonic()
+        # A terminal over a network is slow: ten lines a second are enough.
         if now >= self._shown_from and now - self._last > 0.1:
             self._last = now
-            print(f"\r{self._text}\x1b[K", end="", file=sys.stderr, flush=True)
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._last:

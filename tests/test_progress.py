@@ -35,7 +35,7 @@ def shown_for(monkeypatch, clock):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
         sent = []
-        with progress.progress_for(asked) as watchers:
+        with progress.show_progress(asked) as watchers:
             for seconds, stage, done in told:
                 clock[0] += seconds
                 watchers.rows(stage, done, 1000)
@@ -68,7 +68,7 @@ def test_each_stage_has_its_own_time(shown_for):
 
 def test_nothing_is_shown_where_nobody_looks(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress.progress_for(None) as watchers:
+    with progress.show_progress(None) as watchers:
         assert watchers == (None, None)
 
 

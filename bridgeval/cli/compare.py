@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,13 +111,8 @@ def _write(found: Comparison, given: dict[str, Any]) -> None:
 
     text = f"{found}\n" if given["format"] == "table" else getattr(found, WRITERS[given["format"]])()
     if given["out"]:
-        write_file(given["out"], lambda path: _written(text, path))
+        write_file(given["out"], lambda path: Path(path).write_text(text, encoding="utf-8"))
     else:
         click.echo(text, nl=False)
     if given["report"]:
         write_file(given["report"], found.to_html)
-
-
-def _written(text: str, path: str) -> None:
-    with open(path, "w", encoding="utf-8") as opened:
-        opened.write(text)
