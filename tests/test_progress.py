@@ -84,7 +84,7 @@ def test_streamed_files_tell_their_rows(tmp_path, order, monkeypatch):
     for name, frame in (("recs", shown), ("truth", truth)):
         (frame.sample(frac=1, random_state=0) if order == "shuffled" else frame).to_parquet(tmp_path / name)
     told = []
-    monkeypatch.setattr(progress._Bar, "rows", lambda bar, *row: told.append(row))
+    monkeypatch.setattr(progress._Line, "rows", lambda line, *row: told.append(row))
     bridgeval.evaluate(tmp_path / "recs", tmp_path / "truth", "MRR@2", memory="10kB", progress=True)
     assert told[-1] == ("evaluated", 400, 400)
     assert (("partitioned", 400, 400) in told) is (order == "shuffled")

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from bridgeval.cli.options import BY, FILES, options, settings_in
+from bridgeval.errors import BridgevalError, ConfigError
 
 
 @click.command(
@@ -56,7 +57,6 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
     it holds, with 1 if it does not, with 2 if it could not be run.
     """
     from bridgeval.cli import SAID_NO, WRONG_COMMAND, say_error
-    from bridgeval.errors import BridgevalError
 
     try:
         holds = _run(context, recs, truth, given)
@@ -71,7 +71,6 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
     import bridgeval
     from bridgeval.cli.output import write_file
     from bridgeval.config import build_request
-    from bridgeval.errors import ConfigError
     from bridgeval.systems import parse_limit, save_baseline
 
     if not given["old"] and not given["save"]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
+import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridgeval.cli.options import MetricName
+from bridgeval.errors import BadParameterError, BridgevalError, PluginWarning, SpecError, UnknownMetricError
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 FAMILIES = (
     "accuracy", "rating", "coverage", "novelty", "diversity", "bias", "fairness", "multiobjective", "counterfactual",
 )  # fmt: skip
+ARROWS = {None: "", True: "↑", False: "↓"}
 # The width of paragraphs, unless the terminal is narrower.
 READABLE = 100
 
@@ -48,10 +52,7 @@ def metrics(name: str | None, convention: str | None) -> None:
 @click.command()
 def plugins() -> None:
     """List plugins, the package of each, and why one was skipped."""
-    import warnings
-
     from bridgeval import plugins as installed_plugins
-    from bridgeval.errors import PluginWarning
 
     # The table below has the same information.
     with warnings.catch_warnings(action="ignore", category=PluginWarning):
@@ -66,7 +67,7 @@ def plugins() -> None:
         [(info.name, info.distribution, info.error or "loaded") for info in known.infos],
     )
     for what, found in offers.items():
-        click.echo(wrapped(f"{what}: {', '.join(sorted(found, key=str.lower))}"))
+        click.echo(wrap(f"{what}: {', '.join(sorted(found, key=str.lower))}"))
     click.echo(f"disable some with {installed_plugins.DISABLE}=name,name (or =all)")
 
 
@@ -77,17 +78,19 @@ def _list_metrics() -> None:
     known = installed_plugins.installed()
     order = {family: at for at, family in enumerate(FAMILIES)}
     listed = sorted(known.metrics.items(), key=lambda one: (order.get(one[1].family, len(order)), one[1].family))
-    rows = [(name, metric.family, _arrow(metric), _first_sentence(summary_of(metric))) for name, metric in listed]
+    rows = [
+        (name, metric.family, ARROWS[metric.higher_is_better], _first_sentence(summary_of(metric)))
+        for name, metric in listed
+    ]
     _print_table(["metric", "family", "", "is"], rows)
     click.echo("↑ higher is better, ↓ lower is better; `bridgeval metrics NAME` explains one")
     names = ", ".join(f"{table.toolkit} ({len(table.metrics)})" for table in known.conventions.values())
     lists_one = f"`bridgeval metrics --convention {next(iter(known.conventions))}` lists one"
-    click.echo(wrapped(f"conventions: {names}; {lists_one}"))
+    click.echo(wrap(f"conventions: {names}; {lists_one}"))
 
 
 def _list_convention(toolkit: str) -> None:
     from bridgeval import plugins as installed_plugins
-    from bridgeval.errors import UnknownMetricError
 
     known = installed_plugins.installed()
     if toolkit not in known.conventions:
@@ -103,11 +106,10 @@ def _explain(name: str) -> None:
     from bridgeval.cli import spell_flag
     from bridgeval.engine.metric import literal
     from bridgeval.engine.needs import NEEDS, in_words
-    from bridgeval.errors import BadParameterError
     from bridgeval.report.definitions import COMMON, definition_of, parameters_of
 
     try:
-        metric = _made(name)
+        metric = _parse_metric(name)
     except (BadParameterError, TypeError):
         _explain_class(name)
         return
@@ -118,13 +120,13 @@ def _explain(name: str) -> None:
         click.echo(f"natively: {definition.native}\n")
     click.echo("as asked for:")
     for rule in definition.rules:
-        click.echo(wrapped(f"- {rule}", "  "))
+        click.echo(wrap(f"- {rule}", "  "))
     arguments = {
         in_words(need): f": {spell_flag(NEEDS[need].argument)}" if need in NEEDS else ""
         for need in sorted(metric.needs().required)
     }
     needed = "; ".join(need + argument for need, argument in arguments.items())
-    click.echo(wrapped(f"needs: {needed or 'lists and relevance'}"))
+    click.echo(wrap(f"needs: {needed or 'lists and relevance'}"))
     said = {
         one: (f"{one} = {literal(metric.parameters[one])}", text) for one, text in parameters_of(type(metric)).items()
     }
@@ -143,7 +145,7 @@ def _explain_class(name: str) -> None:
     known = {own.lower(): metric for own, metric in installed_plugins.installed().metrics.items()}
     metric = known.get(name.partition("(")[0].partition("@")[0].lower())
     if metric is None:
-        _made(name)
+        _parse_metric(name)
         return
     click.echo(f"{metric.name}  ({metric.family}; {direction_of(metric)})\n")
     _echo_paragraphs(summary_of(metric))
@@ -153,7 +155,7 @@ def _explain_class(name: str) -> None:
 
 def _echo_paragraphs(text: str) -> None:
     for paragraph in text.split("\n\n"):
-        click.echo(wrapped(paragraph) + "\n")
+        click.echo(wrap(paragraph) + "\n")
 
 
 def _echo_parameters(said: Mapping[str, str]) -> None:
@@ -161,11 +163,11 @@ def _echo_parameters(said: Mapping[str, str]) -> None:
     for parameter, meaning in said.items():
         click.echo(f"  {parameter}")
         for line in re.split(r'; (?=")', meaning) if meaning else ():
-            click.echo(wrapped(line, "      "))
+            click.echo(wrap(line, "      "))
 
 
-def wrapped(text: str, indent: str = "") -> str:
-    """A paragraph, or a point of a list, as wide as the terminal; what follows its first line is indented alike."""
+def wrap(text: str, indent: str = "") -> str:
+    """Wraps a paragraph, or a point of a list, at the edge of the terminal."""
     width = min(shutil.get_terminal_size((READABLE, 24)).columns, READABLE)
     after = indent + "  " if text.startswith("- ") else indent
     return textwrap.fill(
@@ -173,10 +175,9 @@ def wrapped(text: str, indent: str = "") -> str:
     )
 
 
-def _made(name: str) -> Metric:
+def _parse_metric(name: str) -> Metric:
     """A metric by name, with a cutoff of 10 if it needs one and none was given."""
     from bridgeval import spec
-    from bridgeval.errors import BadParameterError, SpecError
 
     try:
         return spec.parse(name)[0]
@@ -189,18 +190,10 @@ def _made(name: str) -> Metric:
 
 def _native(name: str) -> str:
     """The native definition of a toolkit's metric, or why there is none without parameters."""
-    from dataclasses import replace
-
-    from bridgeval.errors import BridgevalError
-
     try:
-        return str(replace(_made(name), label=None))
+        return str(replace(_parse_metric(name), label=None))
     except (BridgevalError, TypeError) as error:
         return str(error)
-
-
-def _arrow(metric: type[Metric]) -> str:
-    return "" if metric.higher_is_better is None else "↑" if metric.higher_is_better else "↓"
 
 
 def _first_sentence(text: str) -> str:

@@ -7,6 +7,8 @@ import os
 
 import click
 
+from bridgeval.errors import InputError
+
 
 @click.command(
     epilog="""
@@ -25,7 +27,6 @@ def verify(report: str, tolerance: float) -> None:
     Paths of the inputs are relative to the report. Exits with 1 if an input or a number is not as recorded.
     """
     from bridgeval.cli import SAID_NO
-    from bridgeval.errors import InputError
     from bridgeval.verification import verify as verify_report
 
     if not os.path.isfile(report):
