@@ -92,9 +92,9 @@ def evaluate(
     (0.5, 2, 1)
     """
     known = plugins.installed()
-    asked = spec.parse_all(metrics, convention, known)
+    asked = spec.name_all(metrics, convention, known)
     labels = () if by is None else read_slice_labels(by)
-    plan = _make_plan(asked, per_user, labels)
+    plan = _make_plan(list(asked.values()), per_user, labels)
     how = Execution(pick_device(device, here=False), batch_size, memory)
     chosen = known.loader_for(recommendations, relevance, loader)
     loaded = chosen.load(

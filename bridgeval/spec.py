@@ -49,6 +49,15 @@ def parse_all(
     plugins: Plugins | None = None,
 ) -> list[Metric]:
     """The metrics of a list of names and metric objects, in order, without repeats."""
+    return list(name_all(metrics, convention, plugins).values())
+
+
+def name_all(
+    metrics: str | Metric | Iterable[str | Metric],
+    convention: str | None = None,
+    plugins: Plugins | None = None,
+) -> dict[str, Metric]:
+    """The metrics of a list of names and metric objects, by name, in order."""
     alone = isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable)
     asked: list[Any] = [] if metrics is None else [metrics] if alone else list(metrics)  # type: ignore[arg-type]
     if not asked:
@@ -64,7 +73,7 @@ def parse_all(
             )
         for metric in _parsed(one, convention, known) if isinstance(one, str) else [one]:
             found.setdefault(str(metric), metric)
-    return list(found.values())
+    return found
 
 
 def names(plugins: Plugins | None = None) -> list[str]:

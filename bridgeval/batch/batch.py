@@ -112,7 +112,7 @@ class ListBatch:
 
     @cached_property
     def width(self) -> int:
-        return int(self.lists.lengths.max(initial=0))
+        return int(np.diff(self.lists.offsets).max(initial=0))
 
     @cached_property
     def uniform(self) -> bool:
@@ -238,7 +238,7 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
 
 def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batch:
     """Lays out users `start` to `stop`."""
-    pad = len(slates.items)
+    pad = len(slates.items.values)
     # Slates of scores have `ShownRows` in place of lists; the tables know nothing of tensors.
     lists: Lists | ShownRows = slates.shown
     if isinstance(lists, Lists):

@@ -232,8 +232,9 @@ class UserMetric(RankingMetric):
         return Moments() if self.over in OF_MOMENTS else Collected()
 
     def update(self, blocks: Blocks) -> State:
+        metric = self._unsummarized()
         counted = self.counted(blocks).cpu().numpy()
-        values = blocks[UserValues(self._unsummarized())].cpu().numpy()[counted]
+        values = blocks[UserValues(metric)].cpu().numpy()[counted]
         if self.over in OF_MOMENTS:
             return Moments.of(values)
         if not len(values):

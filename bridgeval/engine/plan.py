@@ -154,14 +154,15 @@ def fold(
         states: of chunks that were folded before; None at the beginning.
     """
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
-    workers = count_threads() if how.device.type == "cpu" else 1
     for slates in chunks:
         lookup = Lookup(context, slates, how.device)
+        # A GPU takes its batches one after the other.
+        workers = count_threads() if how.device.type == "cpu" else 1
 
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
             return plan.update(Blocks(batch, lookup, depth, plan.needs)), batch.stop - batch.start
 
-        # Closed whatever happens here, so that no helper waits for more.
+        # Closed whatever happens here, so that the pool ends.
         with closing(map_ordered(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:
             for partial, users in answers:
                 states = partial if states is None else plan.merge(states, partial)

@@ -239,7 +239,7 @@ def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: in
 
 
 def build_report(
-    asked: Sequence[Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
+    named: Mapping[str, Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
 ) -> Report:
     """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored."""
     population = Population.of(next(iter(results.values())).notes)
@@ -249,8 +249,7 @@ def build_report(
             "no rows in the recommendations and the relevance",
             "check both inputs",
         )
-    _warn(population, asked)
-    named = {str(metric): metric for metric in asked}
+    _warn(population, named.values())
     tables = {metric: result.per_user for metric, result in results.items() if result.per_user is not None}
     companions = {name: metric.per_user() for name, metric in named.items()} if tables else {}
     collected = {name: tables[metric] for name, metric in companions.items() if metric in tables}

@@ -26,9 +26,11 @@ def encode_ids(columns: Sequence[Ids], what: str = "ids") -> tuple[Ids, list[Cod
     filled = [column for column in columns if len(column.values)]
     if not filled:
         return columns[0], [np.zeros(0, dtype=np.int32) for _ in columns]
+    first = filled[0]
     for other in filled[1:]:
-        check_same_kind(filled[0], other, what)
-    encode = _encode_integers if filled[0].is_integer else _encode_strings
+        if type(other.values) is not type(first.values):  # also strings, of which some are dictionary-encoded
+            check_same_kind(first, other, what)
+    encode = _encode_integers if isinstance(first.values, np.ndarray) else _encode_strings
     vocabulary, codes = encode([column.values for column in filled])
     if len(filled) < len(columns):
         remaining = iter(codes)

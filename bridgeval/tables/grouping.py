@@ -68,7 +68,7 @@ def group_by_user(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, 
     ([7, 8, 9], Grouping(offsets=array([0, 2, 2, 3]), owners=None), [2, 1])
     """
     vocabulary, codes = encode_ids(columns, what)
-    n_users = len(vocabulary)
+    n_users = len(vocabulary.values)
     return vocabulary, [group_codes(code, n_users) for code in codes]
 
 

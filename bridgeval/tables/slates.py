@@ -126,13 +126,13 @@ def build_slates(
             partial(check_scores, shown),
             partial(check_gains, relevant),
         ],
-        len(shown),
+        len(shown.items.values),
     )
     shown_lists = group_lists(by_user, shown_items, shown.columns, shown.ranked)
     gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
     relevant_lists = group_lists(truth_by_user, relevant_items, gains)
     if not gains:
-        relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant))})
+        relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant_items))})
     return Slates(users, items, shown_lists, relevant_lists)
 
 
