@@ -2,6 +2,9 @@
 
 Notation: h_j = 1 if the item at place j (from 1) is relevant, P = number of relevant items of the user, k = cutoff,
 n = number of items shown. B users, D depth of the ranked lists.
+
+AUC, GAUC and LAUC need the whole ranking of the candidates, that is of the catalogue without the user's history; a
+shorter list is an error, not a guess. RocAuc reads the first k places alone.
 """
 
 from __future__ import annotations

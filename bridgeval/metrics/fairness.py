@@ -1,7 +1,11 @@
-"""Fairness: do groups of items, and of users, get alike? What each group gets is in the parts of the result.
+"""Fairness: are groups of items, and of users, treated alike? The parts of the result say what each group gets.
 
 Groups are labels given as item_groups= and user_groups=. Items and users without a label are not a group: they are left
-out of comparisons, but they stay in totals. WarpRec compares them as one more group (unassigned="group").
+out of comparisons, but stay in totals. WarpRec compares them as one more group (unassigned="group").
+
+The mean absolute deviations (MAD) are those of Deldjoo et al. (2021), "A flexible framework for evaluating user and
+item fairness in recommender systems": every group has an average, the value is the mean absolute difference over all
+pairs of groups. Undefined with fewer than two groups that have an average. The averages are the parts of the result.
 """
 
 from __future__ import annotations

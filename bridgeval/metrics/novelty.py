@@ -1,7 +1,10 @@
-"""Novelty: does the list hold relevant items that the user would not have met anyway?
+"""Novelty: does the list show items that the user, the crowd or another system would not have found anyway?
 
-Both metrics follow the framework of Vargas and Castells (2011), with popularity in the history as the chance of having
-been met: `sum_j w_j * novelty(i_j) / log2(j + 1)` over the first k places, divided by the sum of the k discounts.
+EFD and EPC weigh relevant items, in the framework of Vargas and Castells (2011), with popularity in the history as the
+chance that a user knows an item: `sum_j w_j * novelty(i_j) / log2(j + 1)` over the first k places, divided by the sum
+of the k discounts. The others do not look at relevance: users who were shown something count.
+
+H_u = items of the user in the history, n = min(k, items shown). B users, D depth of the ranked lists, V items.
 """
 
 from __future__ import annotations
@@ -24,8 +27,6 @@ from bridgeval.metrics.blocks.hits import Repeated
 from bridgeval.metrics.blocks.listed_items import ListedItems, ListSums, list_length
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
-
-
 OutOf = Literal["history", "known"]
 
 
@@ -75,7 +76,7 @@ class HitNovelty(Block[Cumulative]):
 
 @dataclass(frozen=True)
 class ListNovelty(Block[Cumulative]):
-    """Discounted novelty of all that is shown in the first k places: `[B]` float64."""
+    """Discounted novelty of all items in the first k places: `[B]` float64."""
 
     novelty: ItemNovelty
     ranking: Ranking
@@ -86,8 +87,8 @@ class ListNovelty(Block[Cumulative]):
         return Cumulative.of_places(blocks.cutoffs, lambda places: cells[places].sum(0))
 
 
-def novelty_of(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) -> Tensor:
-    """`[B]`: what the first k places come to, over the sum of k discounts."""
+def expected_novelty(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) -> Tensor:
+    """`[B]`: the weighted novelty of the first k places, over the sum of k discounts."""
     if metric.gain == "none":
         total = blocks[ListNovelty(novelty, metric.ranking)].up_to(metric.k)
     else:
@@ -132,8 +133,7 @@ class EFD(TopKMetric):
         return super().needs() | Needs(context=frozenset(context))
 
     def values(self, blocks: Blocks) -> Tensor:
-        novelty = ItemNovelty("surprisal", self.floor)
-        values = novelty_of(blocks, self, novelty)
+        values = expected_novelty(blocks, self, ItemNovelty("surprisal", self.floor))
         if self.unknown == "rare":
             return values
         shown = blocks[Ranked(self.ranking)]
@@ -171,8 +171,7 @@ class EPC(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item popularity"}), users=users)
 
     def values(self, blocks: Blocks) -> Tensor:
-        novelty = ItemNovelty("complement", self.floor, self.out_of)
-        return novelty_of(blocks, self, novelty)
+        return expected_novelty(blocks, self, ItemNovelty("complement", self.floor, self.out_of))
 
 
 @dataclass(frozen=True)

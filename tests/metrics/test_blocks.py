@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from bridgeval.batch.ranking import RelevantLists
 from bridgeval.metrics.blocks.feature_bits import count_bits, count_features
 from bridgeval.metrics.blocks.hits import HitList
 
@@ -32,10 +33,13 @@ def test_bits_are_counted_in_every_place_of_a_word():
 
 
 def test_hits_are_numbered_within_their_user():
-    rows, places = torch.tensor([0, 0, 2, 2, 2]), torch.tensor([1, 4, 0, 1, 7])
-    items, grades = torch.tensor([5, 6, 5, 7, 8]), torch.ones(5)
-    hits = HitList(rows, places, items, grades, users=4, cutoffs=(2, 8))
+    rows, places, columns = torch.tensor([0, 0, 2, 2, 2]), torch.tensor([1, 4, 0, 1, 7]), torch.tensor([0, 1, 0, 1, 2])
+    items = torch.tensor([[5, 6, 9], [9, 9, 9], [5, 7, 8], [9, 9, 9]])
+    relevant = RelevantLists(items, items / 2, items < 9, torch.zeros_like(items))
+    hits = HitList(rows, places, columns, relevant, users=4, cutoffs=(2, 8))
+    assert hits.items.tolist() == [5, 6, 5, 7, 8]
+    assert hits.grades.tolist() == [2.5, 3.0, 2.5, 3.5, 4.0]
     assert hits.ordinals.tolist() == [1, 2, 1, 2, 3]
     assert hits.ranks.tolist() == [2, 5, 1, 2, 8]
     assert hits.sum().up_to(2).tolist() == [1, 0, 2, 0]
-    assert hits.sum_by_code(items, 9).up_to(8).tolist() == [0, 0, 0, 0, 0, 2, 1, 1, 1]
+    assert hits.sum_by_code(hits.items, 9).up_to(8).tolist() == [0, 0, 0, 0, 0, 2, 1, 1, 1]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import count_true
-from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import Ranking, Relevance, RelevantLists
 from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant
 from bridgeval.engine.cumulative import Cumulative
 
@@ -24,18 +24,28 @@ class HitList:
     Attributes:
         rows: `[n]` int64: the user, as row of the batch.
         places: `[n]` int64, counted from 0.
-        items: `[n]` codes.
-        grades: `[n]`: the gains that the truth gives, before any formula.
+        columns: `[n]` int64: their columns in the relevant lists.
+        relevant: the relevant lists.
         users: B.
         cutoffs: for which sums are made.
     """
 
     rows: Tensor
     places: Tensor
-    items: Tensor
-    grades: Tensor
+    columns: Tensor
+    relevant: RelevantLists
     users: int
     cutoffs: tuple[int, ...]
+
+    @cached_property
+    def items(self) -> Tensor:
+        """`[n]` codes."""
+        return self.relevant.items[self.rows, self.columns]
+
+    @cached_property
+    def grades(self) -> Tensor:
+        """`[n]`: the gains that the truth gives, before any formula."""
+        return self.relevant.gains[self.rows, self.columns]
 
     @cached_property
     def ranks(self) -> Tensor:
@@ -77,9 +87,7 @@ class HitPlaces(Block[HitList]):
         if self.repeated == "once":
             new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
             rows, places, columns = rows[new], places[new], columns[new]
-        relevant = blocks[Relevant(self.relevance)]
-        items, grades = relevant.items[rows, columns], relevant.gains[rows, columns]
-        return HitList(rows, places, items, grades, len(blocks), blocks.cutoffs)
+        return HitList(rows, places, columns, blocks[Relevant(self.relevance)], len(blocks), blocks.cutoffs)
 
 
 @dataclass(frozen=True)

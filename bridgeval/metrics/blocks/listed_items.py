@@ -46,10 +46,11 @@ class ListedItems(Block[Tensor]):
     counted: Counted | None = None
 
     def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Ranked(self.ranking)].items[:, : blocks.cutoff]
-        if self.counted is not None:
-            items = counted_items(blocks, self.counted, items)
-        return items.t().contiguous()
+        if self.counted is None:
+            return blocks[Ranked(self.ranking)].items[:, : blocks.cutoff].t().contiguous()
+        items, counted = blocks[ListedItems(self.ranking)], blocks[self.counted]
+        # Usually everyone counts: no copy for each population.
+        return items if bool(counted.all()) else items.masked_fill(~counted, blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)
