@@ -1,4 +1,4 @@
-"""Popularity bias: do the lists favour what is popular already? Head and tail are told apart in `popularity.py`."""
+"""Popularity bias: do the lists favor what is popular already? Head and tail are told apart in `popularity.py`."""
 
 from __future__ import annotations
 

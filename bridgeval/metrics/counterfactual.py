@@ -148,7 +148,7 @@ def _at_first_hit(metric: WeightedMetric, blocks: Blocks) -> Tensor:
 
 @dataclass(frozen=True)
 class SNIPS(WeightedMetric):
-    """Self-normalised inverse propensity: `sum(w_j h_j) / sum(w_j)` over the first n places of all users
+    """Self-normalized inverse propensity: `sum(w_j h_j) / sum(w_j)` over the first n places of all users
     together.
 
     Scores are the probabilities of showing a pair under either policy, or become so by the activation

@@ -1,4 +1,4 @@
-"""Importance weights: how much more the current policy favours a shown pair than the previous one did; and
+"""Importance weights: how much more the current policy favors a shown pair than the previous one did; and
 the bases of metrics that weigh with them.
 """
 
@@ -272,7 +272,7 @@ def _ratio(above: float, below: float) -> float:
 
 @dataclass(frozen=True)
 class NcisMetric(WeightedMetric):
-    """Normalised capped importance sampling (Gilotte et al. 2018): weights within [1 / threshold, threshold].
+    """Normalized capped importance sampling (Gilotte et al. 2018): weights within [1 / threshold, threshold].
 
     A base: subclasses define `rewards(blocks)`.
 
