@@ -24,9 +24,9 @@ from bridgeval.engine.blocks import (
     by_item,
 )
 from bridgeval.engine.inputs import Inputs, list_offers
-from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, UserValues, check_cutoff, summarize
+from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, check_cutoff, summarize
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.plan import Execution, Plan, States
+from bridgeval.engine.plan import Plan, States
 from bridgeval.engine.scored_inputs import ScoredInputs
 from bridgeval.engine.source import (
     DeferredSource,
@@ -92,7 +92,6 @@ __all__ = [  # noqa: RUF022
     "ShownCount",
     "ShownGains",
     "UserGroups",
-    "UserValues",
     "by_item",
     "discounts",
     "item_counts",
@@ -124,7 +123,6 @@ __all__ = [  # noqa: RUF022
     "Scores",
     "ScoredInputs",
     "Plan",
-    "Execution",
     "States",
     # Data: ids, rows, lists, tables.
     "Ids",
