@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 def test_a_call_leaves_the_process_as_it_is(act):
     # More than one thread, whatever the suite itself runs with.
     host = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "MKL_"))}
-    # glibc raises this limit by itself when a host frees large blocks, and then keeps memory; set, only a call changes it.
+    # glibc raises this limit itself when large blocks are freed, and then keeps memory. If it is set, only a call can.
     host["MALLOC_MMAP_THRESHOLD_"] = str(128 * 1024)
     command = [sys.executable, "-W", "ignore", "-m", "tests.guest", act]
     ran = subprocess.run(command, cwd=ROOT, env=host, capture_output=True, text=True, timeout=300, check=False)
