@@ -82,7 +82,7 @@ def answered_needs(arguments: frozenset[str]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a metric reads.
+    """The data that a metric reads besides the lists.
 
     Attributes:
         depth: how many places of a ranked list it reads; None reads all.

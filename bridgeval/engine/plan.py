@@ -89,7 +89,7 @@ def _name_users(blocks: Blocks) -> str:
 
 @dataclass(frozen=True)
 class Execution:
-    """How a plan is run.
+    """Settings of a run: device, batches, memory, progress.
 
     Attributes:
         device: where tensors live.

@@ -18,7 +18,7 @@ from bridgeval.tables.slates import Slates
 
 
 class Source(Protocol):
-    """What a loader returns."""
+    """Data that a plan can run on; a loader returns one."""
 
     @property
     def offers(self) -> frozenset[str]:
@@ -27,7 +27,7 @@ class Source(Protocol):
 
     @property
     def label(self) -> str:
-        """How every number has to be marked, e.g. "sampled n=99"; mostly not at all."""
+        """A mark for every number, e.g. "sampled n=99"; usually empty."""
         ...
 
     def run(self, plan: Plan, how: Execution) -> States:
@@ -37,7 +37,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Sources:
-    """What a loader returns for objects that hold several evaluations, such as the folds of a study.
+    """Several sources, which a loader returns for objects such as the folds of a study.
 
     Attributes:
         members: key -> Source. Each is evaluated by itself, with the same metrics.
@@ -83,7 +83,7 @@ class LocalSource:
         slates: given the needs of a plan, yields the chunks that answer them.
         context: what is known beside the lists.
         offers: names of pair columns, context and populations that can be had.
-        label: how every number has to be marked, e.g. "sampled n=99".
+        label: a mark for every number, e.g. "sampled n=99".
     """
 
     slates: Callable[[Needs], Iterable[Slates]]

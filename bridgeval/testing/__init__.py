@@ -5,7 +5,7 @@
     def test_laws():
         check_metric(MyMetric(10))
 
-A law that is broken raises AssertionError with the law and the difference. `world()` is the data they are tried on.
+A broken law raises AssertionError with the law and the difference. `world()` is the data that they are tested on.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ METRICS: tuple[Metric, ...] = (
 def check_loader(
     loader: Loader, recommendations: Any, relevance: Any, *, world: World | None = None, **extras: Any
 ) -> None:
-    """Tries the laws on a loader.
+    """Tests the laws on a loader.
 
     - It has a name, recognizes what it is given and does not recognize things of any other kind.
     - Recognizing imports nothing.
@@ -39,11 +39,11 @@ def check_loader(
       of one; and again when it is run again.
 
     Args:
-        loader: to be tried.
-        recommendations: those of the world, in the form that this loader reads.
-        relevance: that of the world, in such a form.
-        world: what they were made of; `world()` by default.
-        extras: further arguments of `evaluate`, made of the world's, in such a form.
+        loader: the loader to test.
+        recommendations: those of the world, in a form that this loader reads.
+        relevance: the relevance of the world, in such a form.
+        world: the data they were made of; `world()` by default.
+        extras: further arguments of `evaluate`, made of those of the world.
     """
     data = world if world is not None else small_world()
     who = f"loader {getattr(loader, 'name', '')!r}"

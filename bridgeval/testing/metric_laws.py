@@ -35,20 +35,20 @@ COPIES = 4
 
 
 def check_metric(metric: Metric, *, world: World | None = None) -> None:
-    """Tries the laws on a metric.
+    """Tests the laws on a metric.
 
     - `parse(str(metric))` gives the metric back, and so does a pickle of it.
-    - What it needs is asked for before data is read, and it reads nothing that it does not ask for.
-    - Deeper lists than it asked for change nothing.
-    - No cut into batches or chunks, no order of users, chunks or merging changes the result beyond 1e-12.
+    - Missing data is reported before data is read, and the metric reads only what `needs()` declares.
+    - Deeper lists than it needs change nothing.
+    - Batches, chunks, and the order of users, chunks and merging do not change the result beyond 1e-12.
     - `start()` is neutral, and has a result.
     - States pickle, and stay small: four times the users (of the same items) may not make a pickled state half as
       large again, unless it is or holds a `Collected`.
-    - Where CUDA is available, the result there is the same; elsewhere this law is not tried.
+    - On CUDA, if it is available, the result is the same.
 
     Args:
         metric: with its parameters; its class need not be installed.
-        world: what to try it on; `world()` by default, with integer and with string ids. Metrics of whole rankings
+        world: the data to test on; `world()` by default, with integer and with string ids. Metrics of whole rankings
             need `world(whole=True)`.
     """
     trial = Trial(metric, world if world is not None else small_world())
@@ -62,7 +62,7 @@ def check_metric(metric: Metric, *, world: World | None = None) -> None:
 
 @dataclass(frozen=True)
 class Trial:
-    """A metric beside the data it is tried on."""
+    """A metric and the data that it is tested on."""
 
     metric: Metric
     world: World
@@ -102,7 +102,7 @@ def _name_gives_it_back(trial: Trial) -> None:
 
 
 def _installed_with(metric: type[Metric]) -> plugins.Plugins:
-    """What is installed, and the class of a metric that need not be."""
+    """The installed plugins, and the class of the metric if it is not installed."""
     known = plugins.installed()
     if metric in known.metrics.values():
         return known
@@ -161,7 +161,7 @@ def _reads_what_it_declares(trial: Trial) -> None:
 
 @dataclass(frozen=True)
 class _Deep(Metric):
-    """Asks for whole lists and answers nothing."""
+    """Needs whole lists and has no result."""
 
     def needs(self) -> Needs:
         return Needs(depth=None)

@@ -1,4 +1,4 @@
-"""Slates cut by user."""
+"""Parts of Slates by user."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def require(holds: bool, otherwise: str) -> None:
 
 
 def difference(expected: Result, found: Result) -> str:
-    """What differs, in words; "" for nothing."""
+    """The first difference in words; "" if there is none."""
     pairs: dict[str, tuple[Any, Any]] = {
         name: (getattr(expected, name), getattr(found, name)) for name in ("value", "users", "undefined", "deviation")
     }

@@ -1,4 +1,4 @@
-"""A small world to try metrics and loaders on."""
+"""A small data set to test metrics and loaders on."""
 
 from __future__ import annotations
 
