@@ -38,7 +38,7 @@ def _setting(description: str, default: Any = MISSING, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """What to evaluate and how. Paths may be globs or folders of Parquet files; `-` is standard input."""
+    """One evaluation of files. Paths may be globs or folders of Parquet files; `-` is standard input."""
 
     __pydantic_config__ = {"extra": "forbid", "title": "bridgeval config"}  # noqa: RUF012
 
@@ -189,7 +189,7 @@ def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -
         table = files.read_table(path, names, text_ids)
     if not table.num_rows:
         columns = ", ".join(map(repr, table.column_names))
-        raise InputError(f"{path!r} has no rows", f"columns {columns}", "was it written before there was anything?")
+        raise InputError(f"{path!r} has no rows", f"columns {columns}", "check that it was written completely")
     return table
 
 

@@ -119,7 +119,7 @@ def test_an_empty_frame_needs_no_types():
 
 
 def test_no_relevance_counts_nobody():
-    with pytest.raises(InputError, match="0 users count for Recall@2"):
+    with pytest.raises(InputError, match="no user could be scored for Recall@2"):
         evaluate(truth=TRUTH.iloc[:0])
 
 

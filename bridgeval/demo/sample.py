@@ -49,7 +49,7 @@ def sample(seed: int = SEED) -> Sample:
     lengths = np.clip(rng.lognormal(2.7, 0.6, size=USERS).astype(int), 4, 120)
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.arange(ITEMS)[None, :], axis=1)
-    # Kept back are places drawn at random, so that the truth is as popular as the rest.
+    # The truth is drawn at random, so that it is as popular as the rest.
     bought = place < (lengths + BOUGHT_LATER)[:, None]
     later = np.zeros_like(bought)
     shuffled = np.argsort(np.where(bought, rng.random(bought.shape), 2.0), axis=1)[:, :BOUGHT_LATER]

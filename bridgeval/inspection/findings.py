@@ -1,4 +1,4 @@
-"""Findings: what an inspection found, each with its effect on the numbers."""
+"""Findings of an inspection, each with its effect on the numbers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Finding:
 
     Attributes:
         key: a short name that does not change, for programs.
-        level: "stop", no number can be had; "alarm", the number may not mean what it seems; "note"; "fine".
-        what: what was found, a sentence.
-        effect: what it does to the headline metric.
-        count: how many rows, users or items it is about.
+        level: "stop", no metric can be computed; "alarm", the number may mislead; "note"; "fine".
+        what: the finding, a sentence.
+        effect: its effect on the headline metric.
+        count: the number of rows, users or items concerned.
     """
 
     key: str
@@ -38,10 +38,10 @@ class Inspection:
     """All findings, the worst first.
 
     Attributes:
-        headline: the metric whose change is given as the effect.
-        value: what it comes to; None where it cannot be had.
+        headline: the metric for which effects are computed.
+        value: its value; None if it cannot be computed.
         users: users in the recommendations, in the relevance, in both.
-        findings: what was found; what was looked for and is fine is among them.
+        findings: all of them, also what was checked and is fine.
     """
 
     headline: str
@@ -51,7 +51,7 @@ class Inspection:
 
     @property
     def alarming(self) -> list[Finding]:
-        """What a person should see before the number is used."""
+        """Findings to read before the number is used."""
         return [finding for finding in self.findings if finding.level in ("stop", "alarm")]
 
     def __getitem__(self, key: str) -> Finding:
@@ -62,7 +62,7 @@ class Inspection:
         return asdict(self)
 
     def summary(self) -> str:
-        """Who is there, in a line."""
+        """The numbers of users, in a line."""
         users = ", ".join(f"{count:,} {where}" for where, count in self.users.items())
         value = "" if self.value is None else f"; {self.headline} = {self.value:.4f}"
         return f"users: {users}{value}" if users else "nothing could be read"

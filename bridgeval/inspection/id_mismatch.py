@@ -1,4 +1,4 @@
-"""Ids that do not meet: of another type, or written in another way."""
+"""Ids that do not match: of different types, or written differently."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SAMPLE = 100_000
 def other_type(
     error: MisalignedError, recommendations: Any, relevance: Any, columns: Mapping[str, str] | None
 ) -> Finding:
-    """Integers on one side, strings on the other; says how many would meet as text."""
-    effect = "no number can be had"
+    """Integers on one side, strings on the other; says how many would match as text."""
+    effect = "no metric can be computed"
     try:
         sides = [read_rows(recommendations, "recommendations", columns), read_rows(relevance, "relevance", columns)]
         users = [_texts(rows.users) for rows in sides if rows.users is not None]
         items = [_texts(rows.items) for rows in sides]
         effect += (
-            f"; read as text, {len(users[0] & users[1]):,} users and {len(items[0] & items[1]):,} items would meet "
+            f"; read as text, {len(users[0] & users[1]):,} users and {len(items[0] & items[1]):,} items would match "
             "(--text-ids, or .astype(str))"
         )
     except BridgevalError:
@@ -45,13 +45,13 @@ def nobody_in_common(chunks: Sequence[Slates]) -> Finding:
     return Finding(
         "users in common",
         "alarm",
-        f"no user is on both sides: {_quoted(shown)} were recommended to, {_quoted(truth)} have relevance",
+        f"no user is on both sides: e.g. {_quoted(shown)} have recommendations, {_quoted(truth)} relevant items",
         f"every value is 0{_hint(*sides)}",
     )
 
 
 def nothing_in_common(chunks: Sequence[Slates]) -> Iterator[Finding]:
-    """No item that proved relevant stands in any list."""
+    """No relevant item is in any list."""
     shown: set[str] = set()
     truth: set[str] = set()
     for slates in chunks:
@@ -70,9 +70,9 @@ def nothing_in_common(chunks: Sequence[Slates]) -> Iterator[Finding]:
 
 
 def _hint(first: set[str], second: set[str]) -> str:
-    """Says so when the ids would meet if they were written alike."""
+    """Says how many ids would match if they were normalized."""
     meet = len(set(map(_bare, first)) & set(map(_bare, second)))
-    return f"; {meet:,} would meet if blanks, case, leading zeros and a final .0 did not count" if meet else ""
+    return f"; {meet:,} would match without blanks, case, leading zeros and a final .0" if meet else ""
 
 
 def _bare(text: str) -> str:

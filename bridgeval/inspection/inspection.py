@@ -1,4 +1,4 @@
-"""inspect: who and what is there, what is odd about it, and what each oddity does to the headline metric."""
+"""inspect: oddities of the data, and the effect of each on the headline metric."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bridgeval.inspection.missing_values import without_missing
 from bridgeval.tables.slates import Slates
 
 ORDER = {"stop": 0, "alarm": 1, "note": 2, "fine": 3}
-# A share of users, or a relative change of the headline metric, from which a person should know.
+# A share of users, or a relative change of the headline metric, above which a finding is an alarm.
 LARGE_SHARE = 0.05
 LARGE_CHANGE = 0.01
 
@@ -37,19 +37,19 @@ def inspect(
     loader: str | None = None,
     **extras: Any,
 ) -> Inspection:
-    """Looks at the data before it is measured.
+    """Inspects the data before you trust a number computed from it.
 
     Args:
         recommendations: as for `evaluate`.
         relevance: as for `evaluate`.
-        metrics: the first that ranks is the headline metric, whose change is given as the effect.
+        metrics: the first ranking metric is the headline metric, for which effects are computed.
         convention: as for `evaluate`.
         columns: as for `evaluate`.
         loader: as for `evaluate`.
         **extras: `history=`, `catalogue=` and the rest, as for `evaluate`.
 
     Returns:
-        An Inspection. Data that `evaluate` would refuse is a finding here, not an error.
+        An Inspection. Data that `evaluate` rejects is a finding here, not an error.
 
     >>> found = inspect({1: {"a": 0.5, "b": 0.5}}, {1: ["a"], 2: ["a"]}, "MRR@1")
     >>> print(found["ties"].effect)
@@ -72,7 +72,7 @@ def inspect(
         found.append(ids.other_type(error, recommendations, relevance, columns))
     except BridgevalError as error:
         told = error.wrong + (f" ({error.found})" if error.found else "")
-        found.append(Finding("unreadable", "stop", told, f"no number can be had; {error.hint}"))
+        found.append(Finding("unreadable", "stop", told, f"no metric can be computed; {error.hint}"))
     return Inspection(str(headline), None, {}, _sorted(found))
 
 
@@ -82,7 +82,7 @@ def _wanted(headline: Metric) -> Needs:
 
 
 class _Look:
-    """One inspection: the lists, the headline metric, and the findings as they come."""
+    """One inspection: the lists, the headline metric, and the findings so far."""
 
     def __init__(self, headline: Metric, source: Any, found: list[Finding]) -> None:
         self.headline = headline
@@ -92,7 +92,7 @@ class _Look:
         self.history = "seen" in source.offers
         headline.needs().check(str(headline), source.offers)
         self.chunks: list[Slates] = list(source.slates(_wanted(headline)))
-        # A score matrix has no lists until it is ranked: equal and seen scores are not looked for in it.
+        # A score matrix has no lists until it is ranked, so ties and seen items are not searched for.
         self.has_lists = all(hasattr(slates.shown, "offsets") for slates in self.chunks)
 
     def inspection(self) -> Inspection:
@@ -121,15 +121,15 @@ class _Look:
             yield Finding(
                 "users without lists",
                 _level(lost, truth),
-                f"{lost:,} of {truth:,} users with relevance were recommended nothing",
-                f"they score 0; {self._becomes('over users that both sides have', users='both')}",
+                f"{lost:,} of {truth:,} users with relevant items have no recommendations",
+                f"they score 0; {self._becomes('over the users of both sides', users='both')}",
                 lost,
             )
         if unused := shown - both:
-            what = f"{unused:,} of {shown:,} users with recommendations have no relevance"
-            yield Finding("users without relevance", "note", what, "they do not count", unused)
+            what = f"{unused:,} of {shown:,} users with recommendations have no relevant items"
+            yield Finding("users without relevance", "note", what, "they are not counted", unused)
         if both == truth == shown:
-            yield Finding("users", "fine", f"all {both:,} users are on both sides")
+            yield Finding("users", "fine", f"all {both:,} users have recommendations and relevant items")
 
     def _common_items(self) -> Iterator[Finding]:
         return ids.nothing_in_common(self.chunks)
@@ -143,13 +143,13 @@ class _Look:
             yield Finding("short lists", "fine", f"every list has at least {self.k} items")
             return
         what = f"{short:,} of {counted:,} lists are shorter than {self.k}"
-        yield Finding("short lists", _level(short, counted), what, "empty places count as misses", short)
+        yield Finding("short lists", _level(short, counted), what, "missing places count as misses", short)
 
     def _repeats(self) -> Iterator[Finding]:
         shown, relevant = self._count("repeated shown rows"), self._count("repeated relevant rows")
         if shown:
             what = f"{shown:,} recommendations repeat a (user, item) pair"
-            effect = f"the best place counts; {self._becomes('if each time counted', duplicates='all')}"
+            effect = f"the best rank counts; {self._becomes('if each time counted', duplicates='all')}"
             yield Finding("repeated recommendations", "alarm", what, effect, shown)
         if relevant:
             what = f"{relevant:,} rows of the relevance repeat a (user, item) pair"
@@ -163,16 +163,16 @@ class _Look:
             return
         tied = self._sum(lambda slates: variations.tied_at(slates.shown, self.k))
         low, high = (self._value(change) for change in (variations.worst_first, variations.best_first))
-        what = f"{tied:,} of {self._count('counted'):,} lists have equal scores at the cut ({self.k})"
+        what = f"{tied:,} of {self._count('counted'):,} lists have a tie at the cutoff ({self.k})"
         if low is None or high is None or self.value is None or high - low <= 1e-12:
-            yield Finding("ties", "fine", "the order of equal scores does not change the value", count=tied)
+            yield Finding("ties", "fine", "the order of ties does not change the value", count=tied)
             return
         level: Level = "alarm" if high - low > LARGE_CHANGE * max(self.value, low) else "note"
         effect = f"{self.headline} lies between {low:.4f} and {high:.4f}, depending on how equal scores are ordered"
-        yield Finding("ties", level, what if tied else "equal scores stand above the cut", effect, tied)
+        yield Finding("ties", level, what if tied else "there are ties above the cutoff", effect, tied)
 
     def _direction(self) -> Iterator[Finding]:
-        """Scores that rise down nearly every list were ranks or distances."""
+        """Scores that rise along nearly every list are probably ranks or distances."""
         if not self._scored:
             return
         rises = falls = 0
@@ -185,8 +185,8 @@ class _Look:
             yield Finding(
                 "rising scores",
                 "alarm",
-                "scores rise from row to row in nearly every list",
-                "the highest is taken for the best; if these are ranks or distances, the lists are upside down",
+                "scores rise along nearly every list",
+                "the highest score counts as the best; if these are ranks or distances, the lists are reversed",
                 rises,
             )
 
@@ -197,10 +197,10 @@ class _Look:
         relevant, rows = self._count("relevant items not in the catalogue"), self._count("relevant rows")
         if shown:
             what = f"{shown:,} shown items are not in the catalogue or history"
-            effect = "each takes a place; metrics over the catalogue leave them out"
+            effect = "each takes a rank; metrics over the catalogue exclude them"
             yield Finding("unknown items shown", "alarm", what, effect, shown)
         if relevant:
-            what = f"{relevant:,} of {rows:,} relevant rows have an item that the catalogue or history lacks"
+            what = f"{relevant:,} of {rows:,} relevant rows have an item that is not in the catalogue or history"
             effect = "a system trained on that history cannot recommend it; recall cannot reach 1"
             yield Finding("unknown items relevant", _level(relevant, rows), what, effect, relevant)
         if not shown and not relevant:
@@ -214,7 +214,7 @@ class _Look:
             yield Finding("seen items", "fine", "no recommended item is in the user's history")
             return
         without = self._value(variations.without_seen)
-        effect = "each takes a place" if without is None else f"without them {self.headline} would be {without:.4f}"
+        effect = "each takes a rank" if without is None else f"without them {self.headline} would be {without:.4f}"
         yield Finding("seen items", "alarm", f"{seen:,} recommended items are in the user's own history", effect, seen)
 
     def _gains(self) -> Iterator[Finding]:
@@ -232,7 +232,7 @@ class _Look:
             yield Finding("masked rows", "note", f"{masked:,} rows are scored -inf", "they are not shown", masked)
 
     def _count(self, what: str) -> int:
-        """A count of the census; 0 where it has none."""
+        """A count of the census; 0 if it has none."""
         return int(self.counts.get(what, 0))
 
     @property
@@ -243,7 +243,7 @@ class _Look:
         return sum(int(np.count_nonzero(flags(slates))) for slates in self.chunks)
 
     def _becomes(self, when: str, **parameters: Any) -> str:
-        """What the headline metric would be with other parameters."""
+        """The value of the headline metric with other parameters, as a sentence."""
         if not parameters.keys() <= self.headline.parameters.keys():
             return f"{self.headline} may differ {when}"
         value = self._results([self.headline.with_parameters(**parameters)])[0].value
@@ -268,7 +268,7 @@ def _headline(metrics: list[Metric]) -> Metric:
 
 
 def _level(count: int, whole: int) -> Level:
-    """Worth an alarm when it is about many."""
+    """An alarm if it affects many."""
     return "alarm" if count > LARGE_SHARE * whole else "note"
 
 

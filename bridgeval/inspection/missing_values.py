@@ -1,4 +1,4 @@
-"""Missing values: rows that have no id or no number. `evaluate` refuses them; an inspection counts them and goes on."""
+"""Missing values: rows without an id or a number. `evaluate` rejects them; an inspection counts them and continues."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def without_missing(value: Any, role: Role, columns: Mapping[str, str] | None, f
         table = to_table(value)
         missing = {name: _missing(table[name]) for name in find_columns(role, table.column_names, columns).values()}
     except BridgevalError:
-        # Whoever loads it will say what is wrong.
+        # The loader raises a better error.
         return value
     counts = {name: pc.sum(flags).as_py() or 0 for name, flags in missing.items()}
     for name, count in counts.items():
         if count:
             what = f"{count:,} of {len(table):,} rows of the {role} have no value in {name!r} (null or NaN)"
             found.append(
-                Finding("missing values", "stop", what, "`evaluate` refuses them; the rest is inspected", count)
+                Finding("missing values", "stop", what, "`evaluate` rejects them; the other rows were inspected", count)
             )
     if not any(counts.values()):
         return value

@@ -1,4 +1,4 @@
-"""Comparison: how much systems differ, how sure that is, and the forms it is shown in."""
+"""Comparison: the differences between systems, as text, tables and a page."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Exports):
-    """Systems side by side; `to_csv`, `to_markdown`, `to_html`, ... are ways out of it.
+    """The differences between systems, with export methods (`to_csv`, `to_markdown`, `to_html`, ...).
 
     Attributes:
         names: of the systems, in the order given.
         differences: one for each metric and pair of systems.
         means: one for each metric and system.
         friedman: metric -> Friedman's and Nemenyi's test; empty for two systems.
-        settings: how it was made.
-        notes: what was odd about the data, in sentences.
+        settings: the parameters of the comparison.
+        notes: sentences about the data.
         slices: the same by slices of users, when they were asked for.
         reports: name -> report, of the systems that have one.
-        manifest: what made it, where that is known.
+        manifest: the record of what made it, if known.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class Comparison(Exports):
 
     @property
     def baseline(self) -> str:
-        """The system that the first difference is taken to."""
+        """The baseline of the first difference."""
         return self.differences[0].baseline
 
     def __iter__(self) -> Iterator[Difference]:
@@ -74,7 +74,7 @@ class Comparison(Exports):
         return found[0]
 
     def marks(self) -> str:
-        """What the marks mean, in a sentence."""
+        """The meaning of the marks, in a sentence."""
         how, tests = self.settings, sorted({d.tests for d in self if d.tests})
         count = "0" if not tests else f"{tests[0]:,}" if len(tests) == 1 else f"{tests[0]:,} to {tests[-1]:,}"
         aimless = ", * significantly different where neither is better" if any(d.mark == "*" for d in self) else ""
@@ -88,12 +88,13 @@ class Comparison(Exports):
         return [self.marks(), *self.notes]
 
     def wide(self) -> Wide:
-        """The table to read: a row for each difference."""
+        """The table: a row for each difference."""
         two = len(self.names) == 2
         names = [self.differences[0].system, self.baseline] if two else ["system", "value", "baseline"]
         interval = f"{100 * (1 - self.settings.alpha):g}% interval"
         head = ["metric", *names, "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
-        return Wide(head, [WideRow(d.metric, tuple(Cell(text) for text in self._texts(d))) for d in self])
+        rows = [WideRow(d.metric, tuple(map(Cell, self._texts(d)))) for d in self]
+        return Wide(head, rows, names=1 if two else 2)
 
     def _texts(self, d: Difference) -> list[str]:
         who = (
@@ -112,7 +113,7 @@ class Comparison(Exports):
         ]
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row for each difference, with all that is known about it."""
+        """A row for each difference, with all its fields."""
         import pandas as pd
 
         return pd.DataFrame([asdict(d) | {"relative": d.relative} for d in self])
@@ -142,13 +143,7 @@ class Comparison(Exports):
         return write_text(page, path)
 
     def __str__(self) -> str:
-        from tabulate import tabulate
-
-        wide = self.wide()
-        rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
-        aligned = ["left"] * (len(wide.head) - 8) + ["right"] * 8
-        table = tabulate(rows, wide.head, disable_numparse=True, colalign=aligned)
-        return "\n".join([table, "", *self.footnotes(), *(self.slices.sentences() if self.slices else [])])
+        return "\n".join([str(self.wide()), "", *self.footnotes(), *(self.slices.sentences() if self.slices else [])])
 
     __repr__ = __str__
 
@@ -159,7 +154,7 @@ class Comparison(Exports):
 
 
 def p_text(p: float) -> str:
-    """A p to read.
+    """Formats a p.
 
     >>> p_text(0.01234), p_text(2e-9), p_text(float("nan"))
     ('0.0123', '<0.0001', 'undefined')
@@ -168,7 +163,7 @@ def p_text(p: float) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference to read.
+    """Formats a difference with its sign.
 
     >>> signed(0.5), signed(-0.25)
     ('+0.5000', '-0.2500')

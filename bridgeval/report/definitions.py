@@ -1,4 +1,4 @@
-"""Definitions: what a number means, in words, taken from the metric's docstring and its parameters."""
+"""Definitions of numbers in words, from the metric's docstring and its parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from bridgeval.engine.metric import Metric, literal
 
-# Every per-user metric has these parameters, so they are said once, here.
+# The meaning of the parameters that every per-user metric has.
 SHARED = {
     "users": {
         "relevant": "users with at least one relevant item count",
@@ -63,7 +63,7 @@ HIDDEN = ("k", "confidence", "lone")
 
 @dataclass(frozen=True)
 class Definition:
-    """What one number means.
+    """The definition of one number.
 
     Attributes:
         name: as it was asked for, the toolkit's prefix included.
@@ -71,7 +71,7 @@ class Definition:
         family: the group it is listed in.
         direction: "higher is better", "lower is better" or "neither is better".
         summary: formula and source, from the metric's docstring.
-        rules: what was decided where toolkits disagree, in words.
+        rules: the parameters on which toolkits disagree, in words.
     """
 
     name: str

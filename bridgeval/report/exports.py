@@ -1,7 +1,7 @@
-"""Exports: the numbers of one system or of several, in long form first; wide views are made from it.
+"""Exports: the numbers of one system or of several as files and tables. The long form comes first.
 
 The long form has a row for each number: system, metric, k, slice, value, low, high, users. The metric's name is the
-canonical one, its convention included, so that a number never travels without its definition.
+canonical one, its convention included, so that no number is exported without its definition.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from bridgeval.report.report import Report
 
 COLUMNS = ("system", "metric", "k", "slice", "value", "low", "high", "users")
-# In files they stay whole where some are missing.
+# Nullable integers: they stay integers if some are missing.
 WHOLE_NUMBERS = {"k": "Int64", "users": "Int64"}
 FORMAT = 1
 
 
 class Exports(ABC):
-    """The ways out of reports. What it mixes into says which systems there are."""
+    """Export methods for one report or several. The class that inherits them says which systems there are."""
 
     manifest: Mapping[str, Any]
 
@@ -62,7 +62,7 @@ class Exports(ABC):
         return pd.DataFrame([asdict(row) for row in self.rows()], columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: the long form, what each number means, who counted, what made it."""
+        """Plain values for JSON: the long form, definitions, population and manifest."""
         from bridgeval.report.manifest import versions
 
         metrics = {r.marked(name): metric for r in self.systems.values() for name, metric in r.metrics.items()}
@@ -76,7 +76,7 @@ class Exports(ABC):
         }
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """JSON with all that `to_dict` has; numbers that are not finite become null."""
+        """`to_dict` as JSON; numbers that are not finite become null."""
         return write_text(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -84,7 +84,7 @@ class Exports(ABC):
         return write_text(_typed(self.to_pandas()).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """The long form as Parquet; definitions and manifest stand in the file's metadata."""
+        """The long form as Parquet; definitions and manifest are in the file's metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pa_parquet
 
@@ -127,11 +127,11 @@ class Exports(ABC):
         return write_text(render_page(self.systems, manifest=self.manifest, **more), path)
 
     def save(self, path: str | os.PathLike[str], **inputs: Any) -> None:
-        """Writes the form that the name ends in: .json, .csv, .parquet, .md, .tex or .html.
+        """Writes the format of the file extension: .json, .csv, .parquet, .md, .tex or .html.
 
         Args:
-            path: where to.
-            **inputs: what was evaluated, by the argument's name (`recommendations=`, `relevance=`, `history=`, ...), as
+            path: of the file.
+            **inputs: the evaluated objects by argument name (`recommendations=`, `relevance=`, `history=`, ...), as
                 paths or frames; the file then carries hashes of their content.
         """
         from bridgeval.report.manifest import with_inputs
@@ -147,12 +147,13 @@ class Exports(ABC):
         ending = Path(path).suffix.lower()
         if ending not in writers:
             raise BadParameterError(
-                f"a report cannot be saved as {os.fspath(path)!r}", hint=f"let the name end in {', '.join(writers)}"
+                f"a report cannot be saved as {os.fspath(path)!r}",
+                hint=f"use an extension of {', '.join(writers)}",
             )
         getattr(with_inputs(self, inputs) if inputs else self, writers[ending])(path)
 
     def _repr_html_(self) -> str:
-        """For a notebook."""
+        """The table for a notebook."""
         wide = self.wide()
         head = "".join(f"<th>{html.escape(title)}</th>" for title in wide.head)
         body = "".join(
@@ -165,7 +166,7 @@ class Exports(ABC):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
 
     def footnotes(self) -> list[str]:
-        """Who counted, a sentence for each system that differs; then the metrics that count other users."""
+        """Who was counted, a sentence for each system that differs; then the metrics that count other users."""
         said: dict[str, list[str]] = {}
         for name, report in self.systems.items():
             said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
@@ -186,7 +187,7 @@ class Exports(ABC):
 
 
 class Reports(Exports, Mapping[str, "Report"]):
-    """The reports of several systems, which go out together.
+    """The reports of several systems, to be exported together.
 
     >>> import bridgeval
     >>> truth = {1: ["b"], 2: ["b"]}
@@ -239,19 +240,19 @@ def _bold(cell: Cell) -> str:
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same, counts as whole numbers that may be missing."""
+    """The same frame with counts as nullable integers."""
     return frame.astype({name: kind for name, kind in WHOLE_NUMBERS.items() if name in frame})
 
 
 def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
-    """The text, put into a file where there is a path."""
+    """Returns the text, and writes it to a file if there is a path."""
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
 
 
 def _plain(value: Any) -> Any:
-    """The same with NaN and infinities as null, which is all that JSON can say, and no type of ours inside."""
+    """The same with NaN and infinities as null, which JSON cannot express, and with plain containers."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Report: values, per-user values, who counted and who did not, and what was odd about the data."""
+"""Report: the numbers of an evaluation, per-user values, the population, and warnings about the data."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from bridgeval.stats.slice_results import Slices
 
 
-# Why users in the recommendations may be left out.
+# Why users of the recommendations are excluded.
 NO_RELEVANCE = "no relevance given"
-# What becomes of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
+# The treatment of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
 REPEATED_SHOWN = {"best": "the best one counts", "all": "each keeps its place"}
 REPEATED_RELEVANT = {"best": "the highest gain counts", "first": "the first one counts", "all": "each one counts"}
 
 
 @dataclass(frozen=True)
 class Population:
-    """Who and what was there, by the native decisions about meaning.
+    """Counts of users and rows, by the native definitions.
 
     Attributes:
         users: users that either side names.
@@ -78,7 +78,7 @@ class Population:
         )
 
     def sentences(self, metrics: Iterable[Metric] = ()) -> list[str]:
-        """In words, the ordinary first; oddities only where there are any, and what these metrics make of them."""
+        """Sentences: who was counted; then each oddity that occurred, and how these metrics treat it."""
         metrics = list(metrics)
         left = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items())
         lines = [f"{self.counted:,} of {self.users:,} users counted" + (f"; left out: {left}" if left else "")]
@@ -97,15 +97,15 @@ class Population:
 
 @dataclass(frozen=True)
 class Report(Exports, Mapping[str, float]):
-    """The numbers of one evaluation, by the name of the metric; `to_csv`, `to_html`, ... are ways out of it.
+    """The numbers of one evaluation, a Mapping of name to number, with export methods (`to_csv`, `to_html`, ...).
 
     Attributes:
         results: name -> Result, with users, deviation, parts and notes.
         metrics: name -> the Metric behind it.
         population: who counted, who was left out, and why.
         loader: the loader that read the data.
-        label: what every number is marked with where it is printed or exported, e.g. "sampled n=99".
-        manifest: what made it, where that is known: inputs and their hashes, parameters.
+        label: a mark of every number that is printed or exported, e.g. "sampled n=99".
+        manifest: the record of what made it, if known: inputs and their hashes, parameters.
         by: the kinds of slices that were asked for.
         item_slices: per-user values in slices of items.
     """
@@ -126,7 +126,7 @@ class Report(Exports, Mapping[str, float]):
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The same by slices, where `by=` asked for them."""
+        """The same by slices, if `by=` asked for them."""
         return sliced(self) if self.by else None
 
     def is_mean_of_users(self, name: str) -> bool:
@@ -178,18 +178,12 @@ class Report(Exports, Mapping[str, float]):
         return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
 
     def __str__(self) -> str:
-        from tabulate import tabulate
-
-        wide = self.wide()
-        rows = [(row.title, *(cell.text for cell in row.cells)) for row in wide.rows]
-        aligned = ("left", *("right" for _ in wide.head[1:]))
-        table = tabulate(rows, headers=wide.head, disable_numparse=True, colalign=aligned)
         slices = self.slices.sentences() if self.slices else []
         sentences = self.population.sentences(self.metrics.values())
-        return "\n".join([table, "", *sentences, *self.notes(), *slices])
+        return "\n".join([str(self.wide()), "", *sentences, *self.notes(), *slices])
 
     def notes(self) -> list[str]:
-        """What helps to trust a number, for each metric that has any: pairs joined, sample sizes, clipping."""
+        """Counts that help to judge a number, for each metric that has any: joined pairs, sample sizes, clipping."""
         return [
             f"{name}: " + ", ".join(f"{what} {value:,.4g}" for what, value in result.notes.items())
             for name, result in self.results.items()
@@ -199,7 +193,7 @@ class Report(Exports, Mapping[str, float]):
     __repr__ = __str__
 
     def _spelled(self, name: str) -> str:
-        """The report's own spelling of a name; a toolkit's prefix may be left out where that is unique."""
+        """The report's own spelling of a name; a toolkit's prefix may be left out if the rest is unique."""
         lower = name.lower()
         for spelled in self.results:
             if spelled.lower() == lower:
@@ -284,7 +278,7 @@ def _fate_relevant(metrics: Iterable[Metric]) -> str:
 
 
 def _fate(words: Mapping[str, str], policies: Sequence[str]) -> str:
-    """What becomes of repeated rows in words; metrics without such a policy see the best.
+    """The treatment of repeated rows in words; metrics without such a policy keep the best.
 
     >>> _fate(REPEATED_SHOWN, ["all", "best", "all"])
     'by metric, each keeps its place or the best one counts'
@@ -297,7 +291,7 @@ def _refuse_nobody(results: Mapping[str, Result], population: Population) -> Non
     empty = [name for name, result in results.items() if result.users == 0 and not result.undefined]
     if empty and len(empty) == len(results):
         raise InputError(
-            f"0 users count for {', '.join(empty)}",
+            f"no user could be scored for {', '.join(empty)}",
             "; ".join(population.sentences()),
             "check that the relevance has rows with a gain above 0 and that user ids agree on both sides",
         )

@@ -1,4 +1,4 @@
-"""Rows and the wide view: from a row for each number to a table that a person reads."""
+"""Table views: from the long form, a row for each number, to a wide table for people."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Row:
 
     Attributes:
         slice: the part of the users it is about; "all" is everyone.
-        low, high: the 95% interval, NaN where there is none.
-        users: how many it was taken over, None where it is not taken over users.
+        low, high: the 95% interval, NaN if there is none.
+        users: how many it was taken over, None if it is not taken over users.
     """
 
     system: str
@@ -30,7 +30,7 @@ class Row:
 
     @property
     def text(self) -> str:
-        """The number to read; a count, which has no interval, without decimals.
+        """The formatted number; a count, which has no interval, without decimals.
 
         >>> Row("", "ItemCoverage@10", 10, EVERYONE, 177.0).text, Row("", "Gini@10", 10, EVERYONE, 0.5).text
         ('177', '0.5000')
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place of a wide table."""
+    """One cell of a wide table."""
 
     text: str
     best: bool = False
@@ -57,10 +57,23 @@ class WideRow:
 
 @dataclass(frozen=True)
 class Wide:
-    """A table to read: a title for each column, a row for each metric."""
+    """A table for people: a title for each column, a row for each metric.
+
+    Attributes:
+        names: how many of the first columns are names, which are aligned on the left.
+    """
 
     head: list[str]
     rows: list[WideRow]
+    names: int = 1
+
+    def __str__(self) -> str:
+        """The table as plain text."""
+        from tabulate import tabulate
+
+        lines = [(row.title, *(cell.text for cell in row.cells)) for row in self.rows]
+        aligned = ["left"] * self.names + ["right"] * (len(self.head) - self.names)
+        return str(tabulate(lines, self.head, disable_numparse=True, colalign=aligned))
 
 
 def wide_view(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:

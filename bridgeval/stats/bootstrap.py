@@ -8,12 +8,13 @@ random stream of its own: the numbers depend on the seed alone, not on threads, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from bridgeval.parallel import count_threads, map_ordered
 
 Floats = npt.NDArray[np.float64]
 Draws = npt.NDArray[np.integer[Any]]
@@ -23,8 +24,6 @@ ROWS_PER_BLOCK = 128
 CELLS_PER_BLOCK = 1 << 23
 # Users in one product, so that its operands stay in the caches.
 USERS_PER_PRODUCT = 1 << 12
-# Drawing takes most of the time and numpy draws outside the interpreter lock, so two threads take half as long.
-WORKERS = 2
 # Means that differ by less than this, relative to the observed one, are ties: sums of one set in two orders.
 TIE = 1e-13
 
@@ -40,9 +39,9 @@ def resample_means(values: Floats, blocks: Iterable[Callable[[], Draws]]) -> Flo
     >>> resample_means(np.array([[1.0], [5.0]]), [lambda: draws]).ravel().tolist()
     [1.0, 3.0, 2.0]
     """
-    with ThreadPoolExecutor(WORKERS) as pool:
-        sums = list(pool.map(partial(_sum_block, values), blocks))
-    return np.concatenate(sums) / len(values)
+    # Drawing takes most of the time, and numpy draws outside the interpreter lock.
+    sums = map_ordered(partial(_sum_block, values), blocks, count_threads())
+    return np.concatenate(list(sums)) / len(values)
 
 
 def user_draws(users: int, resamples: int, seed: int) -> Iterator[Callable[[], Draws]]:

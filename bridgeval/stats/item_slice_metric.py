@@ -28,7 +28,7 @@ from bridgeval.tables.slice_labels import Labels
 
 @dataclass(frozen=True)
 class RelevantItems(UserMetric):
-    """How many relevant items each user has."""
+    """The number of relevant items of each user."""
 
     name = "RelevantItems"
 
@@ -44,7 +44,7 @@ COUNT = RelevantItems(over="per_user")
 
 @dataclass(frozen=True)
 class ItemSlice:
-    """What is known of one slice of items.
+    """The per-user values of one slice of items.
 
     Attributes:
         relevant: user -> how many relevant items of the slice; these are the users of the slice.
@@ -63,7 +63,7 @@ class ByItems(Metric):
 
     Attributes:
         metrics: that collect per-user values.
-        content: what tells these labels from others.
+        content: a hash of the labels, by which two of these are equal.
         labels: of items.
     """
 

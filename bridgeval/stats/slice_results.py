@@ -1,4 +1,4 @@
-"""Slices: every per-user metric by groups of users or of items, which is worst, and which one moved the mean."""
+"""Slices: every per-user metric by groups of users or of items; the worst slice, and the one that moved the mean."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class SliceChange:
 
 @dataclass(frozen=True)
 class Slices:
-    """Means of every slice; and for several systems the differences, and what each slice adds to the difference of all.
+    """Means of every slice; and for several systems the differences, and the contribution of each slice to the whole.
 
     Attributes:
-        left_out: metrics that are no means over users, and so have no slices.
+        left_out: metrics that are not means over users and so have no slices.
 
     >>> from bridgeval import evaluate, sliced
     >>> report = evaluate({1: ["a"], 2: ["b"], 3: ["b"]}, {1: ["a"], 2: ["a"], 3: ["a"]}, "HitRate@1", per_user=True)
@@ -95,7 +95,7 @@ class Slices:
         return (max if rows[0].higher_is_better is False else min)(rows, key=lambda row: row.value)
 
     def movers(self, metric: str, system: str | None = None, kind: str | None = None) -> list[SliceChange]:
-        """What each slice adds to the difference of all, the most first."""
+        """The contribution of each slice to the whole difference, the largest first."""
         rows = _chosen(self.changes, metric, system, kind)
         return sorted(rows, key=lambda row: -abs(row.contribution))
 
@@ -112,7 +112,7 @@ class Slices:
         return list(dict.fromkeys(row.kind for row in self.means))
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row for each slice, metric and system; differences beside the means where there is a baseline."""
+        """A row for each slice, metric and system; differences beside the means if there is a baseline."""
         import pandas as pd
 
         changed: dict[tuple[str, ...], list[SliceChange]] = {}
@@ -172,7 +172,7 @@ class Slices:
 
 
 def _beside(row: SliceChange) -> dict[str, Any]:
-    """What stands beside a mean."""
+    """The columns of a change beside those of a mean."""
     ends = {"low_difference": row.low, "high_difference": row.high}
     numbers = {"baseline": row.baseline, "difference": row.difference, "contribution": row.contribution}
     return numbers | ends | {"share_difference": row.share}

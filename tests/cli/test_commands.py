@@ -91,7 +91,7 @@ def test_inspect_lists_what_it_looked_for(run: Run) -> None:
     done = run("inspect", "recs.csv", "truth.csv", "-m", "MRR@2", "--train", "train.csv")
     assert done.returncode == 0, done.stderr
     assert "users: 2 recommended to, 2 with relevance, 2 in both; MRR@2 = 0.5000" in done.stdout
-    assert "✓ all 2 users are on both sides" in done.stdout
+    assert "✓ all 2 users have recommendations and relevant items" in done.stdout
 
 
 def test_inspect_exits_with_1_when_no_number_can_be_had(run: Run, folder: Path) -> None:
@@ -101,7 +101,7 @@ def test_inspect_exits_with_1_when_no_number_can_be_had(run: Run, folder: Path) 
     (finding,) = json.loads(done.stdout)["recs"]["findings"]
     assert (finding["key"], finding["level"]) == ("id types", "stop")
     assert "user ids are strings on one side and integers on the other" in finding["what"]
-    assert "read as text, 0 users and 1 items would meet" in finding["effect"]
+    assert "read as text, 0 users and 1 items would match" in finding["effect"]
 
 
 def test_metrics_are_listed(run: Run) -> None:

@@ -59,16 +59,16 @@ def test_users_that_do_not_meet_are_counted_and_their_effect_given() -> None:
     found = bridgeval.inspect({1: ["a"], 9: ["a"]}, {1: ["a"], 2: ["a"]}, "MRR@1")
     assert found.users == {"recommended to": 2, "with relevance": 2, "in both": 1}
     # User 2 scores 0: (1 + 0) / 2; over those on both sides 1.
-    effect = "they score 0; MRR@1 is 0.5000, and 1.0000 over users that both sides have"
+    effect = "they score 0; MRR@1 is 0.5000, and 1.0000 over the users of both sides"
     assert found["users without lists"].effect == effect
     assert found["users without relevance"].count == 1
 
 
 def test_nobody_in_common_is_an_alarm_that_guesses_the_cause() -> None:
     found = bridgeval.inspect({"U1": ["a"], "U2": ["a"]}, {"u1 ": ["a"], "u2": ["a"]}, "MRR@1")
-    assert "2 would meet if blanks, case" in found["users in common"].effect
+    assert "2 would match without blanks, case" in found["users in common"].effect
     found = bridgeval.inspect({1: ["0017"]}, {1: ["17"]}, "MRR@1")
-    assert "1 would meet if blanks, case" in found["items in common"].effect
+    assert "1 would match without blanks, case" in found["items in common"].effect
 
 
 def test_ids_of_the_other_type_stop_it() -> None:
@@ -77,7 +77,7 @@ def test_ids_of_the_other_type_stop_it() -> None:
     found = bridgeval.inspect(recs, truth)
     assert found.value is None
     assert found["id types"].level == "stop"
-    assert "read as text, 2 users and 1 items would meet" in found["id types"].effect
+    assert "read as text, 2 users and 1 items would match" in found["id types"].effect
 
 
 def test_missing_values_are_counted_and_the_rest_is_inspected() -> None:

@@ -142,7 +142,7 @@ def test_users_and_items_are_sliced_together_and_go_out_with_the_report():
     assert "Recall@5 is worst for genre = " in str(report)
     page = report.to_html()
     assert "Recall@5 by genre" in page
-    assert "measured against these items alone" in page
+    assert "evaluated against these items alone" in page
     assert report.to_dict()["results"][4]["slice"] == "genre = jazz"
 
 

@@ -36,4 +36,5 @@ def render_page(
     """
     data = PageData(systems, inspections or {}, manifest or {}, comparison)
     found = [*(make(data) for make in FIRST), *more, *(make(data) for make in LAST)]
-    return render("page.html", title=title, data=data, sections=[section for section in found if section is not None])
+    shown = [section for section in found if section is not None]
+    return str(render("page.html", title=title, data=data, sections=shown))
