@@ -35,7 +35,7 @@ from bridgeval.engine.source import (
     Sources,
     TypedLoader,
     run_metrics,
-    source_of,
+    make_source,
 )
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import file_source
@@ -115,7 +115,7 @@ __all__ = [  # noqa: RUF022
     "Sources",
     "LocalSource",
     "DeferredSource",
-    "source_of",
+    "make_source",
     "file_source",
     "run_metrics",
     "Inputs",

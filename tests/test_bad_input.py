@@ -1,4 +1,4 @@
-"""Bad input never gives a number: each case gets the error, or the behaviour, that the design states."""
+"""Bad input never gives a number: each case gets the error, or the behavior, that the design states."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import torch
 
 from bridgeval.engine.blocks import Hits, Ranked, by_item
 from bridgeval.engine.metric import Metric, TopKMetric
-from bridgeval.engine.source import source_of
+from bridgeval.engine.source import make_source
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
 from bridgeval.testing import check_loader, check_metric, world
@@ -154,7 +154,7 @@ class Forgetful(MappingLoader):
     name = "forgetful"
 
     def load(self, recommendations, relevance, /, **extras):
-        return source_of(dict(list(recommendations.items())[:-1]), relevance)
+        return make_source(dict(list(recommendations.items())[:-1]), relevance)
 
 
 class Greedy(MappingLoader):

@@ -138,7 +138,7 @@ def relevant_items(shown: Array, others: Array, rng: np.random.Generator) -> Arr
 
 
 def falling_scores(shape: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Scores in (0, 1), strictly falling in each row, neighbours far enough apart for float32."""
+    """Scores in (0, 1), strictly falling in each row, neighbors far enough apart for float32."""
     rows, columns = shape
     steps = np.arange(columns, 0, -1)
     return (steps - 0.9 * rng.random((rows, columns))) / columns

@@ -56,7 +56,7 @@ def sample(seed: int = SEED) -> Sample:
     np.put_along_axis(later, shuffled, True, axis=1)
     known = (bought & ~later).astype(np.float64)
     known[-NEW_USERS:] = 0
-    systems = {"popular": most_popular(known), "neighbours": nearest_items(known)}
+    systems = {"popular": most_popular(known), "neighbors": nearest_items(known)}
     return Sample(_pairs(known), _pairs(later), {name: _best(scores, known) for name, scores in systems.items()})
 
 

@@ -115,7 +115,7 @@ class DeferredSource:
         return self.open(plan.needs).run(plan, how)
 
 
-def source_of(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
+def make_source(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
     offers = list_offers(recommendations, **given)
 

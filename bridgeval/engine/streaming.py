@@ -14,7 +14,7 @@ import pyarrow.dataset as pa_dataset
 
 from bridgeval.engine.inputs import Inputs, list_offers
 from bridgeval.engine.plan import Execution, Plan, States, fold
-from bridgeval.engine.source import DeferredSource, Source, source_of
+from bridgeval.engine.source import DeferredSource, Source, make_source
 from bridgeval.errors import BadValueError
 from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merge_streams, partition_streams
 from bridgeval.io.columns import Role, find_columns
@@ -34,7 +34,7 @@ def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
     given = {"recommendations": recommendations, "relevance": relevance, **extras}
     header = read_schema(os.fspath(recommendations)).empty_table() if is_path(recommendations) else recommendations
     offers = list_offers(header, **extras)
-    at_once = DeferredSource(offers, lambda needs: source_of(**_open_tables(given)).open(needs))
+    at_once = DeferredSource(offers, lambda needs: make_source(**_open_tables(given)).open(needs))
     if not is_path(recommendations) or not is_path(relevance):
         return at_once
     paths = os.fspath(recommendations), os.fspath(relevance)

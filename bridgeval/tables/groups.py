@@ -111,8 +111,8 @@ def _encode_labels(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...],
 
 def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
     if isinstance(value, Mapping):
-        labelled = {one: label for one, label in value.items() if label is not None}
-        return Ids.of(list(labelled), f"{side} ids in {argument}"), list(labelled.values())
+        labeled = {one: label for one, label in value.items() if label is not None}
+        return Ids.of(list(labeled), f"{side} ids in {argument}"), list(labeled.values())
     table = _frame(value, argument)
     ids, others = _split_id(table, side, argument)
     if others.num_columns != 1:
@@ -132,10 +132,10 @@ def _to_takeable(kind: pa.DataType) -> pa.DataType:
 
 def _drop_unlabeled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
     """Drops rows that have no label in the first column."""
-    labelled = pc.invert(pc.is_null(others[0], nan_is_null=True))
-    if pc.all(labelled).as_py():
+    labeled = pc.invert(pc.is_null(others[0], nan_is_null=True))
+    if pc.all(labeled).as_py():
         return ids, others
-    return ids.take(np.flatnonzero(labelled.to_numpy())), others.filter(labelled)
+    return ids.take(np.flatnonzero(labeled.to_numpy())), others.filter(labeled)
 
 
 def _frame(value: Any, argument: str) -> pa.Table:

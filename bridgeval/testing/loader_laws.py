@@ -10,7 +10,7 @@ import torch
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import answered_needs
 from bridgeval.engine.plan import Execution, Plan
-from bridgeval.engine.source import Source, Sources, source_of
+from bridgeval.engine.source import Source, Sources, make_source
 from bridgeval.engine.summary import Result
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MRR, Precision, Recall, nDCG
@@ -63,7 +63,7 @@ def check_loader(
         source = cast(Source, source)
         missing = ({"score"} | answered_needs(frozenset(extras))) - source.offers
         require(not missing, f"{', '.join(sorted(missing))} are not offered")
-    expected = _results(source_of(data.recommendations, data.relevance))
+    expected = _results(make_source(data.recommendations, data.relevance))
     for law, batch_size in (
         ("it gives what the data give", None),
         ("it gives the same in batches", 1),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridgeval.errors import InputError
-from bridgeval.plugin import DeferredSource, TypedLoader, hookimpl, source_of
+from bridgeval.plugin import DeferredSource, TypedLoader, hookimpl, make_source
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class JsonLinesLoader(TypedLoader):
     reads = ((JsonLines, JsonLines),)
 
     def load(self, recommendations, relevance, /, **extras):
-        offers = source_of({"user": [("item", 1.0)]}, {}, **extras).offers
+        offers = make_source({"user": [("item", 1.0)]}, {}, **extras).offers
         return DeferredSource(offers, lambda needs: self._read(recommendations, relevance, extras))
 
     def _read(self, recommendations, relevance, extras):
-        return source_of(recommendations.read("scores"), relevance.read("gains"), **extras)
+        return make_source(recommendations.read("scores"), relevance.read("gains"), **extras)
 
 
 @hookimpl

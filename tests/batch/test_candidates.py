@@ -1,4 +1,4 @@
-"""Sampled candidates: unbiased, repeatable, labelled; what is padding never enters a metric."""
+"""Sampled candidates: unbiased, repeatable, labeled; what is padding never enters a metric."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_the_area_counts_candidates_alone():
     assert report["GAUC"] == pytest.approx(sum(areas) / len(areas))
 
 
-def test_every_number_from_a_sample_is_labelled():
+def test_every_number_from_a_sample_is_labeled():
     relevance, history, catalogue = world()
     chosen = sample_candidates(relevance, history, catalogue, negatives=11)
     report = bridgeval.evaluate(forms(chosen, catalogue)["a matrix of all items"], relevance, ["nDCG@3", "GAUC"])

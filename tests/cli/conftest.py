@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's, with the package to be found and no terminal's width or colours in it."""
+    """This process's, with the package to be found and no terminal's width or colors in it."""
     package = str(Path(__file__).parents[2])
     plain = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGEVAL_")}
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

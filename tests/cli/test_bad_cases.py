@@ -23,7 +23,7 @@ def bad(folder: Path) -> Path:
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     (folder / "ints.csv").write_text("user_id,item_id\n1,2\n")
     (folder / "bare.csv").write_text("1,2,0.5\n1,3,0.25\n")
-    (folder / "other.csv").write_text("name,colour\nann,red\n")
+    (folder / "other.csv").write_text("name,color\nann,red\n")
     (folder / "broken.jsonl").write_text('{"user_id": 1, "item_id": 2}\n{"user_id": 1,\n')
     (folder / "head.csv").write_text("user_id,item_id,score\n")
     (folder / "folder").mkdir()

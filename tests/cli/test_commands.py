@@ -151,7 +151,7 @@ def test_a_report_of_a_changed_input_does_not_verify(run: Run, folder: Path) -> 
 def test_demo_ends_with_a_page_and_says_where(run: Run, folder: Path) -> None:
     done = run("demo", "--folder", "shop")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"metric\s+popular\s+neighbours", done.stdout)
+    assert re.search(r"metric\s+popular\s+neighbors", done.stdout)
     assert f"The report page: {folder / 'shop' / 'report.html'}" in done.stdout
     page = (folder / "shop" / "report.html").read_text()
     assert "<!doctype html>" in page

@@ -12,7 +12,7 @@ from bridgeval.demo import sample
 def test_the_sample_is_the_same_each_time() -> None:
     first, second = sample(), sample()
     assert first.train.equals(second.train)
-    assert first.systems["neighbours"].equals(second.systems["neighbours"])
+    assert first.systems["neighbors"].equals(second.systems["neighbors"])
     assert not first.train.equals(sample(seed=1).train)
 
 
@@ -29,7 +29,7 @@ def test_recommenders_show_nothing_that_was_bought() -> None:
         assert found["seen items"].level == "fine"
 
 
-def test_neighbours_know_more_than_popularity() -> None:
+def test_neighbors_know_more_than_popularity() -> None:
     made = sample()
     values = {name: bridgeval.evaluate(lists, made.truth, "nDCG@10")["nDCG@10"] for name, lists in made.systems.items()}
-    assert values["neighbours"] > 1.1 * values["popular"]
+    assert values["neighbors"] > 1.1 * values["popular"]

@@ -21,10 +21,10 @@ def test_an_infinite_value_makes_the_mean_infinite_in_any_order_of_merging(order
     assert math.isnan(whole.deviation)
 
 
-@pytest.mark.parametrize("centre", [0.0, 1.0, -40.0, 1e9])
+@pytest.mark.parametrize("center", [0.0, 1.0, -40.0, 1e9])
 @pytest.mark.parametrize("undefined", [0, 3])
-def test_squares_are_those_about_the_mean_however_far_it_is_from_nought(centre, undefined):
-    values = centre + np.random.default_rng(7).normal(size=1001)
+def test_squares_are_those_about_the_mean_however_far_it_is_from_nought(center, undefined):
+    values = center + np.random.default_rng(7).normal(size=1001)
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
     some = Moments.of(np.concatenate([values, np.full(undefined, math.nan)])[::-1])

@@ -125,7 +125,7 @@ def test_a_baseline_that_is_not_there_is_asked_for_before_data_is_read(metric, b
 
 def test_categorical_diversity_counts_different_categories() -> None:
     features = {"a": ["rock"], "b": ["rock", "live"], "c": ["live"], "x": ["folk"]}
-    lists = {1: ["b", "c", "x"], 2: ["a", "unlabelled"]}
+    lists = {1: ["b", "c", "x"], 2: ["a", "unlabeled"]}
     # User 1: {rock, live} after 1 and 2 places, + folk after 3. User 2: {rock}.
     assert per_user("CategoricalDiversity@2", lists, item_features=features) == {1: 1.0, 2: 0.5}
     assert per_user("CategoricalDiversity@3", lists, item_features=features) == {1: 1.0, 2: 0.5}

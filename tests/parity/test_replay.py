@@ -39,9 +39,9 @@ def world(seed: int, odd: bool, strings: bool) -> dict[str, Any]:
         return made
 
     recs = rows(3, 60, 12)
-    labelled = [[*row, int(str(row[1]).lstrip("i")) % 5] for row in recs]
+    labeled = [[*row, int(str(row[1]).lstrip("i")) % 5] for row in recs]
     return {
-        "recs": recs if odd else labelled,
+        "recs": recs if odd else labeled,
         "truth": rows(0, 55, 6),
         "train": rows(2, 58, 9),
         "base": rows(5, 62, 12),

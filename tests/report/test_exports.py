@@ -107,7 +107,7 @@ def test_saved_reports_carry_hashes_of_frames_and_files(tmp_path: Path) -> None:
     assert len(first["history"]["sha256"]) == 64
 
 
-def test_a_labelled_report_marks_every_number(reports: bridgeval.Reports) -> None:
+def test_a_labeled_report_marks_every_number(reports: bridgeval.Reports) -> None:
     sampled = replace(reports["first"], label="sampled n=99")
     both = bridgeval.Reports({"first": sampled, "second": sampled})
     assert set(both.to_pandas().metric) >= {"MRR@1 (sampled n=99)", "rectools:NDCG@2 (sampled n=99)"}

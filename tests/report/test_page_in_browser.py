@@ -96,7 +96,7 @@ def test_dark_follows_the_system_and_the_button(opened: Any) -> None:
     assert bright != dim
     light.locator("#theme").click()
     assert light.evaluate(background) == dim
-    # The charts follow: their text takes its colour from the page.
+    # The charts follow: their text takes its color from the page.
     ink = "getComputedStyle(document.querySelector('figure svg text')).fill"
     assert dark.evaluate(ink) != opened(color_scheme="light").evaluate(ink)
 

@@ -14,7 +14,7 @@ from bridgeval import Metric, Result, compare, evaluate
 from bridgeval.engine.blocks import Hits
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, merge_all
-from bridgeval.engine.source import source_of
+from bridgeval.engine.source import make_source
 from bridgeval.engine.state import Sums
 from bridgeval.spec import parse_all
 from bridgeval.stats.half_sample import Dealt
@@ -88,7 +88,7 @@ def test_the_groups_that_halves_are_made_of_keep_what_each_user_has_in_the_histo
     }
     names = ["BiasDisparityBS", "PopRSP@5", "Novelty@5"]
     plan = Plan.of([metric for name in names for metric in parse_all(name)])
-    source, how = source_of(STRONG, TRUTH, **given), Execution(torch.device("cpu"), batch_size=50)
+    source, how = make_source(STRONG, TRUTH, **given), Execution(torch.device("cpu"), batch_size=50)
     (dealt,) = source.run(Plan.of([Dealt(plan, seed=3)]), how)
     assert len(dealt.states) > 50
     together = plan.compute(merge_all(plan, list(dealt.states.values())))

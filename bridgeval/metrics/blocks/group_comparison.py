@@ -53,7 +53,7 @@ def divide(above: Any, below: Any) -> Floats:
 def compare_groups(
     state: Tally, measure: Callable[[Floats], float | None], undefined: Undefined, unassigned: Unassigned = "skip"
 ) -> Result:
-    """A measure of the groups' shares, with the share of each labelled group as a part.
+    """A measure of the groups' shares, with the share of each labeled group as a part.
 
     Args:
         state: sums `found` and `there` `[G + 1]`, the unassigned first; fact `labels` `[G]`.

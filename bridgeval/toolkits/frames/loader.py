@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from bridgeval.plugin import Source, TypedLoader, file_source, is_frame, is_path, source_of
+from bridgeval.plugin import Source, TypedLoader, file_source, is_frame, is_path, make_source
 
 
 class FramesLoader(TypedLoader):
@@ -18,5 +18,5 @@ class FramesLoader(TypedLoader):
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         paths = [one for one in (recommendations, relevance, *extras.values()) if isinstance(one, str | os.PathLike)]
-        load = file_source if paths else source_of
+        load = file_source if paths else make_source
         return load(recommendations, relevance, **extras)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bridgeval.plugin import Source, TypedLoader, is_frame, source_of
+from bridgeval.plugin import Source, TypedLoader, is_frame, make_source
 
 
 class MappingLoader(TypedLoader):
@@ -15,4 +15,4 @@ class MappingLoader(TypedLoader):
     reads = ((Mapping, Mapping), (Mapping, is_frame))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        return source_of(recommendations, relevance, **extras)
+        return make_source(recommendations, relevance, **extras)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import Source, TypedLoader, is_path, open_table, source_of
+from bridgeval.plugin import Source, TypedLoader, is_path, open_table, make_source
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 
@@ -21,7 +21,7 @@ class WrittenLoader(TypedLoader):
         written = read_recommendations(recommendations) if is_path(recommendations) else recommendations
         splits = {name: _read_split(extras.pop(name, None)) for name in ("history", "prev_scores", "baseline")}
         others = {name: open_table(value) for name, value in extras.items()}
-        return source_of(written.rows, _read_split(relevance), **splits, **others)
+        return make_source(written.rows, _read_split(relevance), **splits, **others)
 
 
 def _read_split(value: Any) -> Any:

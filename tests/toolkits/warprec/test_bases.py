@@ -88,7 +88,7 @@ def test_a_ranked_list_without_scores_will_do():
     assert list(report.values()) == [0.5, 0.5]
 
 
-def test_a_metric_by_user_is_summarised_kept_and_combined():
+def test_a_metric_by_user_is_summarized_kept_and_combined():
     shown, relevance, _ = world()
     own = metric(GuidePrecision, k=5)
     report = bridgeval.evaluate(shown, relevance, [own, bridgeval.metrics.F1(5, metric_1=own), "F1@5"], per_user=True)
