@@ -34,8 +34,8 @@ from bridgeval.engine.source import (
     Source,
     Sources,
     TypedLoader,
-    run_metrics,
     make_source,
+    run_metrics,
 )
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import file_source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.plugin import Source, TypedLoader, is_path, open_table, make_source
+from bridgeval.plugin import Source, TypedLoader, is_path, make_source, open_table
 from bridgeval.toolkits.warprec.output_files import Recommendations, read_recommendations, read_split
 
 
