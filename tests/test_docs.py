@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import warnings
 from pathlib import Path
 
 import pytest
@@ -39,14 +38,12 @@ def run_examples(document: Path, folder: Path, monkeypatch) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for number, block in enumerate(examples(document), start=1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            if ">>>" in block:
-                test = doctest.DocTestParser().get_doctest(block, names, f"{document.name}:{number}", None, None)
-                runner.run(test, clear_globs=False)
-                names.update(test.globs)
-            else:
-                exec(compile(block, f"{document.name}:{number}", "exec"), names)
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, names, f"{document.name}:{number}", None, None)
+            runner.run(test, clear_globs=False)
+            names.update(test.globs)
+        else:
+            exec(compile(block, f"{document.name}:{number}", "exec"), names)
     assert not runner.failures, f"{runner.failures} example(s) of {document.name} print something else"
 
 
