@@ -39,7 +39,7 @@ def old_calls(document: dict[str, Any]) -> Iterator[Comparison]:
             width = row[f"{column}_{alpha}_conf_interval"]
             yield Comparison(f"{where} interval@{k}", _at(entry["conf_interval"], k), width)
         if "per_user" in entry:
-            per_user = calls.compute_call(metric, calls.Call(recs, truth, ks, max(ks), users), ["per_user"])
+            per_user = calls.compute_call(metric, recs, truth, ks, users, ["per_user"])
             for k in ks:
                 theirs = {"users": entry["per_user"]["users"], "values": entry["per_user"]["values"][str(k)]}
                 ours = per_user[k, "per_user"].per_user.to_dict()

@@ -22,6 +22,7 @@ from bridgeval.errors import (
 )
 from bridgeval.plugin import (
     Blocks,
+    Floats,
     Ids,
     Inputs,
     LocalSource,
@@ -126,29 +127,10 @@ def answer(questions: Sequence[Question], inputs: Inputs, rules: FrameRules) -> 
 # --- the older form ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Call:
-    """The arguments of a call.
-
-    Attributes:
-        recommendations: a frame, or Rows.
-        ground_truth: a frame, or Rows; None for metrics of recommendations alone.
-        ks: the cutoffs.
-        max_k: lists are cut to this many rows before repeats are removed.
-        users: a frame with the users that count; None takes those of the truth.
-    """
-
-    recommendations: Any
-    ground_truth: Any
-    ks: Sequence[int]
-    max_k: int
-    users: Any = None
-
-
 def call_metric(metric: ReplayMetric, recommendations: Any, ground_truth: Any, k: Any, users: Any) -> Any:
     """The mean: a number for an int, a mapping by k for several."""
     ks = read_cutoffs(k, f"k of {metric}")
-    found = compute_call(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["mean"])
+    found = compute_call(metric, recommendations, ground_truth, ks, users, ["mean"])
     values = {one: found[one, "mean"].value for one in ks}
     return values[k] if isinstance(k, int) else values
 
@@ -168,16 +150,35 @@ def read_cutoffs(given: Any, what: str) -> list[int]:
     return [int(k) for k in several]
 
 
-def compute_call(metric: ReplayMetric, call: Call, overs: Sequence[Over]) -> dict[tuple[int, Over], Result]:
-    """The result at every k under every summary, in one pass."""
+def compute_call(
+    metric: ReplayMetric,
+    recommendations: Any,
+    ground_truth: Any,
+    ks: Sequence[int],
+    users: Any,
+    overs: Sequence[Over],
+    max_k: int | None = None,
+) -> dict[tuple[int, Over], Result]:
+    """The result at every k under every summary, in one pass.
+
+    Args:
+        metric: of the older form.
+        recommendations: a frame, or Rows.
+        ground_truth: a frame, or Rows; None for metrics of recommendations alone.
+        ks: the cutoffs.
+        users: a frame with the users that count; None takes those of the truth.
+        overs: the summaries.
+        max_k: lists are cut to this many rows before repeats are removed; the largest of `ks` by default.
+    """
+    max_k = max(ks) if max_k is None else max_k
     if enriches(metric):
-        return _compute_enriched(metric, call, overs)
-    inputs = read_inputs(call.recommendations, call.ground_truth, call.users, **metric._older_inputs())
-    given = call.users is not None
+        values_by_k = _call_enriched(metric, recommendations, ground_truth, ks, users, max_k)
+        return {(k, over): summarize(over, *found) for k, found in values_by_k.items() for over in overs}
+    inputs = read_inputs(recommendations, ground_truth, users, **metric._older_inputs())
     asked = {
         (k, over): one
         for over in overs
-        for k, one in zip(call.ks, metric._older_metrics(call.ks, call.max_k, over, given), strict=True)
+        for k, one in zip(ks, metric._older_metrics(ks, max_k, over, given=users is not None), strict=True)
     }
     found = compute(asked.values(), inputs)
     return {key: found[one] for key, one in asked.items()}
@@ -190,7 +191,7 @@ def compute_user_distribution(
     import pandas as pd
 
     ks = read_cutoffs(k, f"k of {metric}")
-    found = compute_call(metric, Call(recommendations, ground_truth, ks, max(ks), users), ["per_user"])
+    found = compute_call(metric, recommendations, ground_truth, ks, users, ["per_user"])
     active, counts = np.unique(read_frame(log, "history", PAIRS).owners.to_numpy(), return_counts=True)
     count_of = dict(zip(active.tolist(), counts.tolist(), strict=True))
     parts = []
@@ -210,24 +211,26 @@ def enriches(metric: ReplayMetric) -> bool:
     return not type(metric)._get_enriched_recommendations.__module__.startswith(__package__)
 
 
-def _compute_enriched(metric: ReplayMetric, call: Call, overs: Sequence[Over]) -> dict[tuple[int, Over], Result]:
+def _call_enriched(
+    metric: ReplayMetric, recommendations: Any, ground_truth: Any, ks: Sequence[int], users: Any, max_k: int
+) -> dict[int, tuple[Ids, Floats]]:
+    """Cutoff -> the users of the lists that the metric makes, and their values."""
     shown, truth, listed = (
         frame if frame is None or metric.enriches == "given" else to_spark(frame)
-        for frame in (call.recommendations, call.ground_truth, call.users)
+        for frame in (recommendations, ground_truth, users)
     )
-    frame = metric._get_enriched_recommendations(shown, truth, call.max_k, listed)
+    frame = metric._get_enriched_recommendations(shown, truth, max_k, listed)
     names = list(frame.columns)
     table = read_table(frame, names, "enriched recommendations")
     function = bind_lists(metric._get_metric_value_by_user, names[1:])
-    users = Ids.of(table[names[0]], "user ids in the enriched recommendations")
+    ids = Ids.of(table[names[0]], "user ids in the enriched recommendations")
     lists = [[value if value is not None else [] for value in table[name].to_pylist()] for name in names[1:]]
-    found: dict[tuple[int, Over], Result] = {}
-    for k in call.ks:
+    found: dict[int, tuple[Ids, Floats]] = {}
+    for k in ks:
         try:
-            values = np.array([float(function(k, *row)) for row in zip(*lists, strict=True)])
+            found[k] = ids, np.array([float(function(k, *row)) for row in zip(*lists, strict=True)])
         except Exception as error:
             raise MetricFailedError(f"{metric} failed at k={k}", f"{type(error).__name__}: {error}") from error
-        found |= {(k, over): summarize(over, users, values) for over in overs}
     return found
 
 

@@ -37,52 +37,40 @@ __all__ = [
 class _Named(Metric):
     """A metric of RePlay's own: a line of the convention."""
 
-    line: str
-
     def __init__(self, use_scala_udf: bool = False) -> None:
         super().__init__()
 
     def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
         if type(self)._get_metric_value_by_user is not Metric._get_metric_value_by_user:
             return super()._older_metrics(ks, max_k, over, given)
+        # The line of the convention is the name of a class of this module, which an author's subclasses keep.
+        line = next(one.__name__ for one in type(self).__mro__ if one.__module__ == __name__)
         users = {"users": "given"} if given else {}
-        return [EXPERIMENTAL.metrics[self.line](k=k, cut=max_k, over=over, **users) for k in ks]
+        return [EXPERIMENTAL.metrics[line](k=k, cut=max_k, over=over, **users) for k in ks]
 
 
 class HitRate(_Named):
     """1 if a relevant item is among the first k."""
 
-    line = "HitRate"
-
 
 class Precision(_Named):
     """Relevant items among the first k, divided by k."""
-
-    line = "Precision"
 
 
 class MAP(_Named):
     """Average precision, divided by k."""
 
-    line = "MAP"
-
 
 class Recall(_Named):
     """Relevant items among the first k, divided by all relevant items."""
-
-    line = "Recall"
 
 
 class RocAuc(_Named):
     """The share of pairs inside the first k with the hit above the miss."""
 
-    line = "RocAuc"
-
 
 class MRR(_Named):
     """1 / place of the first hit."""
-
-    line = "MRR"
 
 
 class NDCG(_Named):
@@ -93,8 +81,6 @@ class NDCG(_Named):
     >>> NDCG()(recs, pd.DataFrame({"user_idx": [1], "item_idx": [7]}), k=[2, 1])
     {2: 1.0, 1: 1.0}
     """
-
-    line = "NDCG"
 
 
 class NCISPrecision(NCISMetric):
@@ -133,7 +119,6 @@ class _RecOnly(RecOnlyMetric, _Named):
 class Surprisal(_RecOnly):
     """Mean scaled self-information of the items shown, divided by k; over users of the recommendations."""
 
-    line = "Surprisal"
     role = "history"
 
     def __init__(self, log: Any, use_scala_udf: bool = False) -> None:
@@ -143,7 +128,6 @@ class Surprisal(_RecOnly):
 class Unexpectedness(_RecOnly):
     """The share of k places that another system's first k do not hold; over users of that system."""
 
-    line = "Unexpectedness"
     role = "baseline"
 
     def __init__(self, pred: Any, use_scala_udf: bool = False) -> None:
@@ -153,7 +137,6 @@ class Unexpectedness(_RecOnly):
 class Coverage(_RecOnly):
     """Different items shown, divided by those of the log; may exceed 1."""
 
-    line = "Coverage"
     role = "history"
 
     def __init__(self, log: Any) -> None:
@@ -206,10 +189,8 @@ class Experiment(SystemTable):
         # (metric, k, summary) -> result
         found: dict[tuple[Metric, int, Over], Result] = {}
         for metric, ks in self._metrics.items():
-            call = calls.Call(shown, self._test, ks, self._max_k, ground_truth_users)
-            found |= {
-                (metric, k, over): one for (k, over), one in calls.compute_call(metric, call, self._overs).items()
-            }
+            results = calls.compute_call(metric, shown, self._test, ks, ground_truth_users, self._overs, self._max_k)
+            found |= {(metric, k, over): result for (k, over), result in results.items()}
         columns = {f"{metric}@{k}": (metric, k) for metric, ks in self._metrics.items() for k in sorted(ks)}
         values: dict[str, Any] = {}
         for column, (metric, k) in columns.items():

@@ -24,9 +24,6 @@ SINGLE_BASE = "base_recommendations"
 class _Named(Metric):
     """A metric of RePlay's own: a line of the convention, with the rules of the frames at hand."""
 
-    # The line of the convention; subclasses of a metric keep its line whatever they are called.
-    line: str
-
     def __init__(
         self,
         topk: int | Iterable[int],
@@ -49,6 +46,11 @@ class _Named(Metric):
 
     def _policy(self, rules: FrameRules) -> dict[str, Any]:
         return {"ties": rules.ties}
+
+    @property
+    def line(self) -> str:
+        """The line of the convention: the name of a class of this module, which an author's subclasses keep."""
+        return next(one.__name__ for one in type(self).__mro__ if one.__module__ == __name__)
 
     @property
     def _is_redefined(self) -> bool:
@@ -74,37 +76,25 @@ class HitRate(_Quality):
     {'HitRate@2': 1.0}
     """
 
-    line = "HitRate"
-
 
 class Precision(_Quality):
     """Relevant items among the first k, divided by k."""
-
-    line = "Precision"
 
 
 class MAP(_Quality):
     """Average precision, divided by min(k, truth rows)."""
 
-    line = "MAP"
-
 
 class Recall(_Quality):
     """Relevant items among the first k, divided by all relevant items."""
-
-    line = "Recall"
 
 
 class RocAuc(_Quality):
     """The share of pairs inside the first k with the hit above the miss."""
 
-    line = "RocAuc"
-
 
 class MRR(_Quality):
     """1 / place of the first hit."""
-
-    line = "MRR"
 
 
 class NDCG(_Quality):
@@ -113,8 +103,6 @@ class NDCG(_Quality):
     >>> NDCG([2, 1])({1: [(7, 0.9), (8, 0.4)]}, {1: [8]})
     {'NDCG@1': 0.0, 'NDCG@2': 0.6309297535714575}
     """
-
-    line = "NDCG"
 
 
 class _OfTrain(_Named):
@@ -129,19 +117,13 @@ class _OfTrain(_Named):
 class Surprisal(_OfTrain):
     """Mean scaled self-information of the items shown, divided by k."""
 
-    line = "Surprisal"
-
 
 class Novelty(_OfTrain):
     """The share of items shown that the user does not have in the train data; over users of the train data."""
 
-    line = "Novelty"
-
 
 class Coverage(_OfTrain):
     """The share of the train data's items that is shown to anybody."""
-
-    line = "Coverage"
 
     def __init__(
         self,
@@ -160,7 +142,6 @@ class Coverage(_OfTrain):
 class Unexpectedness(_Named):
     """The share of k places that another system's first k do not hold."""
 
-    line = "Unexpectedness"
     second = "base_recommendations"
 
     def __call__(self, recommendations: Any, base_recommendations: Any) -> Any:  # type: ignore[override]
@@ -187,7 +168,6 @@ class CategoricalDiversity(_Named):
     {'CategoricalDiversity@2': 0.5}
     """
 
-    line = "CategoricalDiversity"
     second = ""
 
     def __init__(
