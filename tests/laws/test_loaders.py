@@ -20,7 +20,7 @@ from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows
 from bridgeval.testing import World, check_loader, world
 from bridgeval.toolkits.librec import Fold
-from bridgeval.toolkits.warprec.output_files import Recommendations
+from bridgeval.toolkits.warprec.loader import Recommendations
 
 
 def rows(table: Mapping[Any, Any], *names: str) -> dict[str, list[Any]]:

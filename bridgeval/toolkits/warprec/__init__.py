@@ -15,8 +15,7 @@ from bridgeval.toolkits.warprec.bases import (
 )
 from bridgeval.toolkits.warprec.conventions import WARPREC
 from bridgeval.toolkits.warprec.custom import metric
-from bridgeval.toolkits.warprec.loader import WrittenLoader
-from bridgeval.toolkits.warprec.output_files import read_per_user, read_recommendations, read_split
+from bridgeval.toolkits.warprec.loader import WrittenLoader, read_per_user, read_recommendations, read_split
 
 __all__ = [
     "BaseMetric",
