@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 import torch
 
 from bridgeval import plugins, spec
@@ -18,7 +21,9 @@ from bridgeval.errors import BridgevalError, MisalignedError
 from bridgeval.inspection import id_mismatch as ids
 from bridgeval.inspection import variations
 from bridgeval.inspection.findings import Finding, Inspection, Level
-from bridgeval.inspection.missing_values import without_missing
+from bridgeval.io.columns import Role, find_columns
+from bridgeval.io.files import is_path, read_table
+from bridgeval.tables.rows import is_frame, to_table
 from bridgeval.tables.slates import Slates
 
 ORDER = {"stop": 0, "alarm": 1, "note": 2, "fine": 3}
@@ -57,8 +62,8 @@ def inspect(
     """
     headline = _headline(spec.parse_all(metrics, convention))
     found: list[Finding] = []
-    recommendations = without_missing(recommendations, "recommendations", columns, found)
-    relevance = without_missing(relevance, "relevance", columns, found)
+    recommendations = drop_missing(recommendations, "recommendations", columns, found)
+    relevance = drop_missing(relevance, "relevance", columns, found)
     try:
         chosen = plugins.installed().loader_for(recommendations, relevance, loader)
         source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
@@ -74,6 +79,31 @@ def inspect(
         told = error.wrong + (f" ({error.found})" if error.found else "")
         found.append(Finding("unreadable", "stop", told, f"no metric can be computed; {error.hint}"))
     return Inspection(str(headline), None, {}, _sorted(found))
+
+
+def drop_missing(value: Any, role: Role, columns: Mapping[str, str] | None, found: list[Finding]) -> Any:
+    """Drops rows of a frame or file that lack an id or a number, and adds a finding.
+
+    `evaluate` rejects such data; an inspection counts the rows and continues with the others.
+    """
+    try:
+        if is_path(value):
+            value = read_table(os.fspath(value))
+        if not is_frame(value):
+            return value
+        table = to_table(value)
+        names = find_columns(role, table.column_names, columns).values()
+    except BridgevalError:
+        # The loader raises a better error.
+        return value
+    missing = {name: pc.is_null(table[name], nan_is_null=True) for name in names}
+    counts = {name: pc.sum(flags).as_py() or 0 for name, flags in missing.items()}
+    for name, count in counts.items():
+        if count:
+            what = f"{count:,} of {len(table):,} rows of the {role} have no value in {name!r} (null or NaN)"
+            effect = "`evaluate` rejects them; the other rows were inspected"
+            found.append(Finding("missing values", "stop", what, effect, count))
+    return table.filter(pc.invert(reduce(pc.or_, missing.values()))) if any(counts.values()) else value
 
 
 def _wanted(headline: Metric) -> Needs:

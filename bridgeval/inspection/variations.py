@@ -27,7 +27,7 @@ def worst_first(slates: Slates) -> Slates:
 
 def without_seen(slates: Slates) -> Slates:
     """Lists without the items that the history has for the user; the rest moves up."""
-    return replace(slates, shown=kept(slates.shown, ~slates.shown.column("seen")))
+    return replace(slates, shown=slates.shown.filter(~slates.shown.column("seen")))
 
 
 def gains_of_shown(slates: Slates) -> npt.NDArray[np.float64]:
@@ -42,13 +42,6 @@ def gains_of_shown(slates: Slates) -> npt.NDArray[np.float64]:
         return np.zeros(len(wanted))
     last = np.searchsorted(keys, wanted, side="right") - 1
     return np.where((last >= 0) & (keys[last] == wanted), gains[last], 0.0)
-
-
-def kept(lists: Lists, rows: npt.NDArray[np.bool_]) -> Lists:
-    """Lists with some of their rows."""
-    offsets = np.concatenate([[0], np.cumsum(rows)])[lists.offsets]
-    columns = {name: column[rows] for name, column in lists.columns.items()}
-    return replace(lists, offsets=offsets, items=lists.items[rows], columns=columns)
 
 
 def tied_at(lists: Lists, k: int) -> npt.NDArray[np.bool_]:

@@ -147,11 +147,6 @@ class Comparison(Exports):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        from bridgeval.report.page.rendering import render
-
-        return render("differences.html", wide=self.wide(), notes=self.notes)
-
 
 def p_text(p: float) -> str:
     """Formats a p.

@@ -6,7 +6,6 @@ canonical one, its convention included, so that no number is exported without it
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import BadParameterError
 from bridgeval.report.definitions import definition_of
-from bridgeval.report.table_view import EVERYONE, Cell, Row, Wide, wide_view
+from bridgeval.report.table_view import EVERYONE, Row, Wide, wide_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,19 +153,12 @@ class Exports(ABC):
 
     def _repr_html_(self) -> str:
         """The table for a notebook."""
-        wide = self.wide()
-        head = "".join(f"<th>{html.escape(title)}</th>" for title in wide.head)
-        body = "".join(
-            f"<tr><td>{html.escape(row.title)}</td>"
-            + "".join(f"<td>{_bold(cell)}</td>" for cell in row.cells)
-            + "</tr>"
-            for row in wide.rows
-        )
-        notes = "<br>".join(map(html.escape, self.footnotes()))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+        from bridgeval.report.page.rendering import render
+
+        return render("wide_table.html", wide=self.wide(), notes=self.footnotes())
 
     def footnotes(self) -> list[str]:
-        """Who was counted, a sentence for each system that differs; then the metrics that count other users."""
+        """Sentences on the users counted, one for each system that differs; then the metrics that count other users."""
         said: dict[str, list[str]] = {}
         for name, report in self.systems.items():
             said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
@@ -232,11 +224,6 @@ def _rows(system: str, report: Report) -> Iterator[Row]:
         k = getattr(report.metrics[one.metric], "k", None)
         part = f"{one.kind} = {one.slice}"
         yield Row(system, report.marked(one.metric), k, part, one.value, one.low, one.high, one.users)
-
-
-def _bold(cell: Cell) -> str:
-    text = html.escape(cell.text)
-    return f"<b>{text}</b>" if cell.best else text
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

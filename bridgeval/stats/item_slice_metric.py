@@ -1,7 +1,7 @@
 """Item slices: metrics against the relevant items of one label at a time, in the same pass as everything else.
 
-For each label the relevance is cut down to the items that have it; what was shown stays as it is, and is ranked once
-for all labels. The users of a slice are those with at least one relevant item in it.
+For each label the relevance is filtered to the items that have it; the lists stay as they are, and are ranked once for
+all labels. The users of a slice are those with at least one relevant item in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
 from bridgeval.batch.batch import Batch, ListBatch
@@ -22,7 +21,6 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Plan, States
 from bridgeval.engine.state import Joint, UserTable
 from bridgeval.engine.summary import Result
-from bridgeval.tables.slates import Lists
 from bridgeval.tables.slice_labels import Labels
 
 
@@ -99,7 +97,7 @@ class ByItems(Metric):
         batch, lookup = blocks.batch, blocks.lookup
         codes = lookup.once((kind.kind, "codes"), lambda: kind.table.aligned(batch.slates.items))
         everything = batch.slates.relevant
-        relevant = lookup.once((kind.kind, code), lambda: _only(everything, codes[everything.items] == code))
+        relevant = lookup.once((kind.kind, code), lambda: everything.filter(codes[everything.items] == code))
         if relevant.offsets[batch.start] == relevant.offsets[batch.stop]:
             return plan.start()
         part = Batch(
@@ -125,13 +123,6 @@ class ByItems(Metric):
                 values = {name: _of_users(tables[metric], relevant) for name, metric in names.items()}
                 found.append(ItemSlice(kind.kind, label, relevant, values))
         return tuple(found)
-
-
-def _only(lists: Lists, keep: npt.NDArray[np.bool_]) -> Lists:
-    """Some of the rows."""
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])[lists.offsets]
-    columns = {name: column[keep] for name, column in lists.columns.items()}
-    return Lists(offsets, lists.items[keep], columns, lists.ranked)
 
 
 def _of_users(table: UserTable | None, some: UserTable) -> UserTable:

@@ -64,6 +64,12 @@ class Lists:
         columns |= {name: column.look_up(np.repeat(users, lengths), items) for name, column in self.beside.items()}
         return Lists(offsets, items, columns, self.ranked)
 
+    def filter(self, rows: npt.NDArray[np.bool_]) -> Lists:
+        """The same lists with some of their rows."""
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows)])[self.offsets]
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return replace(self, offsets=offsets, items=self.items[rows], columns=columns)
+
     def part(self, start: int, stop: int) -> Lists:
         """The lists of users `start` to `stop`, without a copy."""
         offsets = self.offsets[start : stop + 1]

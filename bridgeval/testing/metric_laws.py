@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import pickle
 import random
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 
 from bridgeval import plugins
@@ -24,8 +25,8 @@ from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import hookimpl
 from bridgeval.spec import parse
 from bridgeval.tables.context import Context
+from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Slates
-from bridgeval.testing.partitions import renamed, taken
 from bridgeval.testing.results import difference, law_of, require
 from bridgeval.testing.world import World
 from bridgeval.testing.world import world as small_world
@@ -96,12 +97,12 @@ class Trial:
 
 def _name_gives_it_back(trial: Trial) -> None:
     metric = trial.metric
-    found = parse(str(metric), plugins=_installed_with(type(metric)))
+    found = parse(str(metric), plugins=_install(type(metric)))
     require(found == [metric], f"{str(metric)!r} gives {found!r}")
     require(str(found[0]) == str(metric), f"{str(metric)!r} gives one called {str(found[0])!r}")
 
 
-def _installed_with(metric: type[Metric]) -> plugins.Plugins:
+def _install(metric: type[Metric]) -> plugins.Plugins:
     """The installed plugins, and the class of the metric if it is not installed."""
     known = plugins.installed()
     if metric in known.metrics.values():
@@ -192,13 +193,13 @@ def _chunks_change_nothing(trial: Trial) -> None:
     users = list(range(len(trial.slates)))
     for parts in (2, 5):
         draw.shuffle(users)
-        states = [trial.state([taken(trial.slates, users[at::parts])]) for at in range(parts)]
-        paired = [reduce(_merged, states[at : at + 2]) for at in range(0, parts, 2)]
-        trial.expect(trial.metric.compute(reduce(_merged, states)), f"{parts} chunks of users in another order")
-        trial.expect(trial.metric.compute(reduce(_merged, reversed(paired))), f"{parts} chunks merged in pairs")
+        states = [trial.state([_take_users(trial.slates, users[at::parts])]) for at in range(parts)]
+        paired = [reduce(_merge, states[at : at + 2]) for at in range(0, parts, 2)]
+        trial.expect(trial.metric.compute(reduce(_merge, states)), f"{parts} chunks of users in another order")
+        trial.expect(trial.metric.compute(reduce(_merge, reversed(paired))), f"{parts} chunks merged in pairs")
 
 
-def _merged(first: Any, second: Any) -> Any:
+def _merge(first: Any, second: Any) -> Any:
     return first.merge(second)
 
 
@@ -220,13 +221,37 @@ def _states_stay_small(trial: Trial) -> None:
     one = pickle.dumps(trial.state())
     if b"Collected" in one:
         return
-    many = pickle.dumps(trial.state([renamed(trial.slates, copy) for copy in range(COPIES)]))
+    many = pickle.dumps(trial.state([_rename_users(trial.slates, copy) for copy in range(COPIES)]))
     require(len(many) <= 1.5 * len(one) + 64, f"{len(one)} bytes of {len(trial.slates)} users became {len(many)}")
 
 
 def _devices_change_nothing(trial: Trial) -> None:
     if torch.cuda.is_available():
         trial.expect(trial.result(device=torch.device("cuda")), "on the GPU")
+
+
+def _take_users(slates: Slates, users: Sequence[int]) -> Slates:
+    """Some users, in this order, with a vocabulary of their own."""
+    where = np.asarray(users, dtype=np.int64)
+    given = {"shown": slates.shown, "relevant": slates.relevant, "history": slates.history}
+    cut = {name: lists.take(where) for name, lists in given.items() if lists is not None}
+    used = np.unique(np.concatenate([lists.items for lists in cut.values()]))
+    coded: dict[str, Any] = {
+        name: replace(lists, items=np.searchsorted(used, lists.items).astype(np.int32)) for name, lists in cut.items()
+    }
+    return replace(
+        slates,
+        **coded,
+        users=slates.users.take(where),
+        items=slates.items.take(used),
+        user_columns={name: column[where] for name, column in slates.user_columns.items()},
+    )
+
+
+def _rename_users(slates: Slates, copy: int) -> Slates:
+    """The same lists of other users."""
+    names = [f"{copy} {user}" if isinstance(user, str) else user + 1000 * copy for user in slates.users.tolist()]
+    return replace(slates, users=Ids.of(names))
 
 
 LAWS: dict[str, Callable[[Trial], None]] = {

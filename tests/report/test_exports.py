@@ -78,7 +78,7 @@ def test_lower_is_better_is_respected(reports: bridgeval.Reports) -> None:
 def test_one_report_prints_as_before() -> None:
     report = bridgeval.evaluate({1: ["a"], 2: ["a"]}, {1: ["a"], 2: ["a"]}, "MRR@1")
     assert str(report).splitlines()[2].split() == ["MRR@1", "1.0000", "1.0000", "..", "1.0000", "2"]
-    assert "<td>MRR@1</td>" in report._repr_html_()
+    assert "<code>MRR@1</code>" in report._repr_html_()
 
 
 def test_notebooks_see_names_escaped(reports: bridgeval.Reports) -> None:

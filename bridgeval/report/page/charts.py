@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,8 +226,4 @@ def draw_svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5
     )
     # Ids of groups, which nothing refers to and which would repeat in every chart.
     text = re.sub(r' id="\w+_\d+"', "", text)
-    return Markup(_set_colors(text, VARIABLES))
-
-
-def _set_colors(text: str, variables: Mapping[str, str]) -> str:
-    return re.sub("#0000[ef][0-9]", lambda found: variables.get(found[0], found[0]), text)
+    return Markup(re.sub("#0000[ef][0-9]", lambda found: VARIABLES.get(found[0], found[0]), text))

@@ -148,7 +148,7 @@ def differences(data: PageData) -> Section | None:
     comparison = data.comparison
     if comparison is None:
         return None
-    body = render("differences.html", wide=comparison.wide(), notes=comparison.notes)
+    body = render("wide_table.html", wide=comparison.wide(), notes=comparison.notes)
     return Section("differences", f"Compared with {comparison.baseline}", body, comparison.marks())
 
 

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from bridgeval.plugin import Convention, Loader, Metric, hookimpl
 from bridgeval.toolkits.librec.bases import ListBasedMetric, RowBasedMetric
@@ -39,8 +38,7 @@ def bridgeval_metrics() -> Iterable[type[Metric]]:
 
 @hookimpl
 def bridgeval_loaders() -> Iterable[Loader]:
-    loaders: list[Any] = [LibrecLoader()]
-    return loaders
+    return [LibrecLoader()]
 
 
 @hookimpl

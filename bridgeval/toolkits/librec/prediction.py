@@ -127,7 +127,7 @@ class ScoreParity(TotalMetric):
 
 @dataclass(frozen=True)
 class PredictionUnfairness(TotalMetric):
-    """How differently two groups of users are predicted: `mean over items of |e(protected) - e(others)|`.
+    """The gap between the prediction errors of two groups of users: `mean over items of |e(protected) - e(others)|`.
 
     From the mean score s and the mean rating t of an item in a group, e is `s - t` ("value"), `|s - t|` ("absolute"),
     `max(0, s - t)` ("over") or `max(0, t - s)` ("under") (Yao and Huang, "Beyond parity", 2017). As in LibRec, means

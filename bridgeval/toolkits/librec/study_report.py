@@ -110,7 +110,7 @@ class StudyReport:
         first = next(iter(folds.values()))
         if not first.collected:
             raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
-        means = [name for name in first.metrics if is_mean(first, name)]
+        means = [name for name in first.metrics if first.is_mean_of_users(name)]
         names = means if metric is None else [metric]
         if not names or not set(names) <= set(means):
             raise UnknownMetricError(
@@ -194,14 +194,6 @@ class StudyReport:
         for name, folds in self.reports.items():
             for fold, report in folds.items():
                 yield name, fold, report
-
-
-def is_mean(report: Report, name: str) -> bool:
-    """Whether a number of the report is the mean of its users' values."""
-    table, result = report.collected.get(name), report.results.get(name)
-    if table is None or result is None or result.value is None:
-        return False
-    return bool(np.isclose(np.nanmean(table.values), result.value, rtol=1e-9, atol=1e-12))
 
 
 def combine_reports(study: Study, reports: Mapping[tuple[str, int], Report]) -> StudyReport:
