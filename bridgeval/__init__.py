@@ -15,40 +15,25 @@ from typing import TYPE_CHECKING, Any
 # Type checkers read only import statements and Python only the table below, so each name is written in both;
 # a test compares them. `x as x` marks a public name for type checkers.
 if TYPE_CHECKING:
-    from bridgeval import errors as errors
-    from bridgeval import metrics as metrics
-    from bridgeval import plugin as plugin
-    from bridgeval import testing as testing
-    from bridgeval.batch.candidates import Candidates as Candidates
-    from bridgeval.batch.candidates import sample_candidates as sample_candidates
-    from bridgeval.batch.ranking import Ranking as Ranking
-    from bridgeval.batch.ranking import Relevance as Relevance
+    from bridgeval import errors as errors, metrics as metrics, plugin as plugin, testing as testing
+    from bridgeval.batch.candidates import Candidates as Candidates, sample_candidates as sample_candidates
+    from bridgeval.batch.ranking import Ranking as Ranking, Relevance as Relevance
     from bridgeval.batch.scores import Scores as Scores
-    from bridgeval.convention import Convention as Convention
-    from bridgeval.convention import entry as entry
-    from bridgeval.engine.bases import ListMetric as ListMetric
-    from bridgeval.engine.bases import RowMetric as RowMetric
-    from bridgeval.engine.bases import Slate as Slate
-    from bridgeval.engine.blocks import Block as Block
-    from bridgeval.engine.blocks import Blocks as Blocks
-    from bridgeval.engine.metric import Metric as Metric
-    from bridgeval.engine.metric import TopKMetric as TopKMetric
-    from bridgeval.engine.metric import UserMetric as UserMetric
+    from bridgeval.convention import Convention as Convention, entry as entry
+    from bridgeval.engine.bases import ListMetric as ListMetric, RowMetric as RowMetric, Slate as Slate
+    from bridgeval.engine.blocks import Block as Block, Blocks as Blocks
+    from bridgeval.engine.metric import Metric as Metric, TopKMetric as TopKMetric, UserMetric as UserMetric
     from bridgeval.engine.summary import Result as Result
     from bridgeval.evaluation import evaluate as evaluate
     from bridgeval.explanation import explain as explain
     from bridgeval.hookspecs import hookimpl as hookimpl
-    from bridgeval.inspection import Inspection as Inspection
-    from bridgeval.inspection import inspect as inspect
+    from bridgeval.inspection import Inspection as Inspection, inspect as inspect
     from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
-    from bridgeval.report import Report as Report
-    from bridgeval.report import Reports as Reports
+    from bridgeval.report import Report as Report, Reports as Reports
     from bridgeval.report.comparison import Comparison as Comparison
     from bridgeval.slices import sliced as sliced
     from bridgeval.spec import parse as parse
-    from bridgeval.systems import check as check
-    from bridgeval.systems import compare as compare
-    from bridgeval.systems import save_baseline as save_baseline
+    from bridgeval.systems import check as check, compare as compare, save_baseline as save_baseline
 
 __version__ = "0.1.0"
 

@@ -24,8 +24,7 @@ def per_user(recommendations: pd.DataFrame, truth: pd.DataFrame, question: Quest
 
 def evaluated_run(recommendations: pd.DataFrame, truth: pd.DataFrame, question: Question) -> Any:
     """A ranx run that holds its scores, per user and averaged (`save_results_in_run`, ranx's default)."""
-    from ranx import Qrels, Run
-    from ranx import evaluate as ranx_evaluate
+    from ranx import Qrels, Run, evaluate as ranx_evaluate
 
     run = Run.from_df(table(recommendations, "score", "float64"))
     qrels = Qrels.from_df(table(truth, "relevance", "int64"))

@@ -18,8 +18,7 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError, MisalignedError
-from bridgeval.inspection import id_mismatch as ids
-from bridgeval.inspection import variations
+from bridgeval.inspection import id_mismatch as ids, variations
 from bridgeval.inspection.findings import Finding, Inspection, Level
 from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.files import is_path, read_table

@@ -1,4 +1,4 @@
-"""The native metrics, a file per family. Each states its formula, its source and who is undefined."""
+"""The native metrics, a file per family. Each states its formula, its source and its undefined users."""
 
 from __future__ import annotations
 
@@ -7,104 +7,67 @@ from collections.abc import Iterable
 from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import hookimpl
 from bridgeval.metrics.accuracy import (
-    AUC,
-    F1,
-    GAUC,
-    LAUC,
-    MAP,
-    MAR,
-    MRR,
-    HitRate,
-    Precision,
-    Recall,
-    RocAuc,
-    nDCG,
-    nDCGRendle2020,
+    AUC as AUC,
+    F1 as F1,
+    GAUC as GAUC,
+    LAUC as LAUC,
+    MAP as MAP,
+    MAR as MAR,
+    MRR as MRR,
+    HitRate as HitRate,
+    Precision as Precision,
+    Recall as Recall,
+    RocAuc as RocAuc,
+    nDCG as nDCG,
+    nDCGRendle2020 as nDCGRendle2020,
 )
-from bridgeval.metrics.bias import ACLT, APLT, ARP, PopREO, PopRSP
+from bridgeval.metrics.bias import ACLT as ACLT, APLT as APLT, ARP as ARP, PopREO as PopREO, PopRSP as PopRSP
 from bridgeval.metrics.counterfactual import (
-    IPS,
-    NCISMAP,
-    NCISMRR,
-    SNIPS,
-    NCISHitRate,
-    NCISnDCG,
-    NCISPrecision,
-    NCISRecall,
+    IPS as IPS,
+    NCISMAP as NCISMAP,
+    NCISMRR as NCISMRR,
+    SNIPS as SNIPS,
+    NCISHitRate as NCISHitRate,
+    NCISnDCG as NCISnDCG,
+    NCISPrecision as NCISPrecision,
+    NCISRecall as NCISRecall,
 )
-from bridgeval.metrics.coverage import Coverage, ItemCoverage, NumRetrieved, UserCoverage, UserCoverageAtN
-from bridgeval.metrics.diversity import CategoricalDiversity, Gini, ShannonEntropy, SRecall
+from bridgeval.metrics.coverage import (
+    Coverage as Coverage,
+    ItemCoverage as ItemCoverage,
+    NumRetrieved as NumRetrieved,
+    UserCoverage as UserCoverage,
+    UserCoverageAtN as UserCoverageAtN,
+)
+from bridgeval.metrics.diversity import (
+    CategoricalDiversity as CategoricalDiversity,
+    Gini as Gini,
+    ShannonEntropy as ShannonEntropy,
+    SRecall as SRecall,
+)
 from bridgeval.metrics.fairness import (
-    REO,
-    RSP,
-    BiasDisparityBD,
-    BiasDisparityBR,
-    BiasDisparityBS,
-    ItemMADRanking,
-    ItemMADRating,
-    UserMADRanking,
-    UserMADRating,
+    REO as REO,
+    RSP as RSP,
+    BiasDisparityBD as BiasDisparityBD,
+    BiasDisparityBR as BiasDisparityBR,
+    BiasDisparityBS as BiasDisparityBS,
+    ItemMADRanking as ItemMADRanking,
+    ItemMADRating as ItemMADRating,
+    UserMADRanking as UserMADRanking,
+    UserMADRating as UserMADRating,
 )
-from bridgeval.metrics.multiobjective import EucDistance, Hypervolume
-from bridgeval.metrics.novelty import EFD, EPC, Novelty, Surprisal, Unexpectedness
-from bridgeval.metrics.rating import MAE, MSE, RMSE
+from bridgeval.metrics.multiobjective import EucDistance as EucDistance, Hypervolume as Hypervolume
+from bridgeval.metrics.novelty import (
+    EFD as EFD,
+    EPC as EPC,
+    Novelty as Novelty,
+    Surprisal as Surprisal,
+    Unexpectedness as Unexpectedness,
+)
+from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, RMSE as RMSE
 
-__all__ = [
-    "ACLT",
-    "APLT",
-    "ARP",
-    "AUC",
-    "EFD",
-    "EPC",
-    "F1",
-    "GAUC",
-    "IPS",
-    "LAUC",
-    "MAE",
-    "MAP",
-    "MAR",
-    "MRR",
-    "MSE",
-    "NCISMAP",
-    "NCISMRR",
-    "REO",
-    "RMSE",
-    "RSP",
-    "SNIPS",
-    "BiasDisparityBD",
-    "BiasDisparityBR",
-    "BiasDisparityBS",
-    "CategoricalDiversity",
-    "Coverage",
-    "EucDistance",
-    "Gini",
-    "HitRate",
-    "Hypervolume",
-    "ItemCoverage",
-    "ItemMADRanking",
-    "ItemMADRating",
-    "NCISHitRate",
-    "NCISPrecision",
-    "NCISRecall",
-    "NCISnDCG",
-    "Novelty",
-    "NumRetrieved",
-    "PopREO",
-    "PopRSP",
-    "Precision",
-    "Recall",
-    "RocAuc",
-    "SRecall",
-    "ShannonEntropy",
-    "Surprisal",
-    "Unexpectedness",
-    "UserCoverage",
-    "UserCoverageAtN",
-    "UserMADRanking",
-    "UserMADRating",
-    "nDCG",
-    "nDCGRendle2020",
-]
+# `x as x` above marks a public name for type checkers. `Metric` itself has no name.
+__all__ = [name for name, one in globals().items() if isinstance(one, type) and issubclass(one, Metric) and one.name]
 
 
 @hookimpl

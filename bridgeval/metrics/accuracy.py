@@ -325,21 +325,26 @@ class AUC(UserMetric):
         total = torch.where(pairs.found, pairs.share, 0.0).sum(1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
+    @property
+    def pooled(self) -> bool:
+        """Whether the mean is over all relevant items, not over users."""
+        return self.over == "mean"
+
     def start(self) -> State:
-        return Sums() if self.over == "mean" else super().start()
+        return Sums() if self.pooled else super().start()
 
     def update(self, blocks: Blocks) -> State:
-        if self.over != "mean":
+        if not self.pooled:
             return super().update(blocks)
-        defined = self.counted(blocks)
+        defined, values = self.counted(blocks), self.values(blocks)
         if self.negatives == "ranked":
-            defined = defined & ~self.values(blocks).isnan()
+            defined = defined & ~values.isnan()
         relevant = blocks[RelevantCount(self.relevance)][defined]
-        total = (self.values(blocks)[defined] * relevant).sum()
+        total = (values[defined] * relevant).sum()
         return Sums({"total": float(total), "relevant": int(relevant.sum()), "users": int(defined.sum())})
 
     def compute(self, state: Any) -> Result:
-        if self.over != "mean":
+        if not self.pooled:
             return super().compute(state)
         return Result(state["total"] / state["relevant"] if state["relevant"] else float("nan"), users=state["users"])
 
@@ -360,14 +365,9 @@ class GAUC(AUC):
 
     weight: Literal["equal", "relevant"] = field(default="equal", kw_only=True)
 
-    def start(self) -> State:
-        return super().start() if self.weight == "relevant" else UserMetric.start(self)
-
-    def update(self, blocks: Blocks) -> State:
-        return super().update(blocks) if self.weight == "relevant" else UserMetric.update(self, blocks)
-
-    def compute(self, state: Any) -> Result:
-        return super().compute(state) if self.weight == "relevant" else UserMetric.compute(self, state)
+    @property
+    def pooled(self) -> bool:
+        return super().pooled and self.weight == "relevant"
 
 
 @dataclass(frozen=True)

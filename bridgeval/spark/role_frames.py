@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from pyspark.sql import functions as F, types as T
 
 from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
 from bridgeval.io.columns import USER, Role, find_columns

@@ -15,8 +15,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MRR, Precision, Recall, nDCG
 from bridgeval.testing.results import difference, law_of, require
-from bridgeval.testing.world import World
-from bridgeval.testing.world import world as small_world
+from bridgeval.testing.world import World, world as small_world
 
 # Between them they read lists, order, cutoffs, gains and who is there.
 METRICS: tuple[Metric, ...] = (

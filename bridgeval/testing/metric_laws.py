@@ -28,8 +28,7 @@ from bridgeval.tables.context import Context
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Slates
 from bridgeval.testing.results import difference, law_of, require
-from bridgeval.testing.world import World
-from bridgeval.testing.world import world as small_world
+from bridgeval.testing.world import World, world as small_world
 
 CPU = torch.device("cpu")
 COPIES = 4

@@ -9,8 +9,7 @@ from threading import Thread
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bridgeval.batch import kernels
 

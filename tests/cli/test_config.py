@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridgeval.config import SETTINGS, build_request, config_schema, parse_system, read_config
-from bridgeval.config import run as evaluated
+from bridgeval.config import SETTINGS, build_request, config_schema, parse_system, read_config, run as evaluated
 from bridgeval.errors import BridgevalWarning, ConfigError
 from tests.cli.conftest import Run
 

@@ -7,8 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bridgeval.engine.state import Collected, ItemSums, Moments, Sums
 from bridgeval.metrics import nDCG

@@ -7,8 +7,7 @@ import shutil
 from collections import Counter
 
 from bridgeval.toolkits.librec.conventions import JAVA
-from tests.golden import librec, librec_files
-from tests.golden import librec_questions as reasons
+from tests.golden import librec, librec_files, librec_questions as reasons
 from tests.golden.compare import DATA, golden_files
 
 DIALECTS = 3

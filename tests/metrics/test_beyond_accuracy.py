@@ -186,7 +186,7 @@ def test_coverage_is_the_same_for_every_batch_size() -> None:
 
 
 def test_coverage_has_no_summary_over_users() -> None:
-    with pytest.raises(BadParameterError, match="one value for all users"):
+    with pytest.raises(BadParameterError, match="no parameter .over."):
         bridgeval.parse('Coverage(over="median")@5')
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bridgeval.stats import bootstrap as rs
-from bridgeval.stats import tests as st
+from bridgeval.stats import bootstrap as rs, tests as st
 from bridgeval.stats.differences import Settings, permutation_p
 
 pytestmark = pytest.mark.slow

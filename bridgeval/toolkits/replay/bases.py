@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics import NCISPrecision as NativePrecision
-from bridgeval.plugin import Metric as EngineMetric
-from bridgeval.plugin import Over, Ranking, Relevance, Users
+from bridgeval.plugin import Metric as EngineMetric, Over, Ranking, Relevance, Users
 from bridgeval.toolkits.replay import calls
 from bridgeval.toolkits.replay.calls import Question
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL

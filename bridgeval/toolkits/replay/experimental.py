@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from bridgeval.plugin import Metric as EngineMetric
-from bridgeval.plugin import Over, Result, Rows
+from bridgeval.plugin import Metric as EngineMetric, Over, Result, Rows
 from bridgeval.toolkits.replay import calls
 from bridgeval.toolkits.replay.bases import Metric, NCISMetric, RecOnlyMetric, choose_users
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL

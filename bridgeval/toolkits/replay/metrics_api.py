@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bridgeval.errors import BadParameterError
-from bridgeval.plugin import Ids, Over, Rows, encode_ids
-from bridgeval.plugin import Metric as EngineMetric
+from bridgeval.plugin import Ids, Metric as EngineMetric, Over, Rows, encode_ids
 from bridgeval.toolkits.replay.bases import Metric, sort_cutoffs
 from bridgeval.toolkits.replay.calls import Question, answer
 from bridgeval.toolkits.replay.conventions import REPLAY
