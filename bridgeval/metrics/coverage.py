@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.batch.kernels import count_true
-from bridgeval.engine.blocks import Block, Blocks, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
@@ -143,7 +143,7 @@ class NumRetrieved(TopKMetric):
 
 
 @dataclass(frozen=True)
-class Coverage(TotalMetric):
+class Coverage(TopKMetric):
     """The share of the catalogue that is shown to anybody in the first k places.
 
     Catalogue coverage as in Ge, Delgado-Battenfeld and Jannach 2010, "Beyond accuracy". One value for all users.
@@ -161,12 +161,22 @@ class Coverage(TotalMetric):
     name = "Coverage"
     family = "coverage"
 
+    users: Users = field(default="shown", kw_only=True)
     known: Literal["catalogue", "history"] = field(default="catalogue", kw_only=True)
     shown: Literal["known", "all"] = field(default="known", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # RePlay gives every metric a summary, so that it is a parameter here too.
+        if self.over != "mean":
+            raise BadParameterError("Coverage has one value for all users", f"over={self.over!r}", "leave over out")
 
     def needs(self) -> Needs:
         known = "catalogue" if self.known == "catalogue" else "item popularity"
         return super().needs() | Needs(context=frozenset({known}))
+
+    def start(self) -> Tally:
+        return Tally()
 
     def update(self, blocks: Blocks) -> Tally:
         counts = counts_by_item(blocks, self)
@@ -177,6 +187,9 @@ class Coverage(TotalMetric):
     def compute(self, state: Any) -> Result:
         found, known = int(np.count_nonzero(state.items.values)), state.facts.get("items", 0)
         return Result(found / known if known else float("nan"), notes={"items shown": found, "items known": known})
+
+    def per_user(self) -> None:  # type: ignore[override]
+        return None
 
     def _is_known(self, blocks: Blocks) -> Tensor:
         if self.known == "catalogue":

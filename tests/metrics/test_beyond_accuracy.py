@@ -125,7 +125,7 @@ def test_a_baseline_that_is_not_there_is_asked_for_before_data_is_read(metric, b
 
 def test_categorical_diversity_counts_different_categories() -> None:
     features = {"a": ["rock"], "b": ["rock", "live"], "c": ["live"], "x": ["folk"]}
-    lists = {1: ["b", "c", "x"], 2: ["a", "unlabeled"]}
+    lists = {1: ["b", "c", "x"], 2: ["a", "unlabelled"]}
     # User 1: {rock, live} after 1 and 2 places, + folk after 3. User 2: {rock}.
     assert per_user("CategoricalDiversity@2", lists, item_features=features) == {1: 1.0, 2: 0.5}
     assert per_user("CategoricalDiversity@3", lists, item_features=features) == {1: 1.0, 2: 0.5}
@@ -186,7 +186,7 @@ def test_coverage_is_the_same_for_every_batch_size() -> None:
 
 
 def test_coverage_has_no_summary_over_users() -> None:
-    with pytest.raises(BadParameterError, match="no parameter .over."):
+    with pytest.raises(BadParameterError, match="one value for all users"):
         bridgeval.parse('Coverage(over="median")@5')
 
 
