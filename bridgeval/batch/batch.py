@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_repeats, count_true, to_tensor
+from bridgeval.batch.kernels import count_repeats, count_true, match_rows, to_tensor
 from bridgeval.errors import NeedError
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import Lists, Slates
@@ -177,8 +177,17 @@ class ListBatch:
 
 def look_up(pairs: PairColumn, items: Tensor) -> Tensor:
     """`[B, K]`: the column's value beside each item of each user; anything beside `pad`."""
-    codes = items.cpu().numpy()
-    return torch.from_numpy(pairs.look_up(np.arange(len(codes))[:, None], codes)).to(items.device)
+    columns = {} if pairs.values is None else {"value": pairs.values}
+    lists = ListBatch(Lists(pairs.offsets, pairs.items, columns), pairs.size, items.device)
+    # There is one list for all users, or a few users have so many pairs that most cells would be empty.
+    if not pairs.by_user or lists.width * len(items) > 2 * (items.numel() + len(pairs.items)):
+        codes = items.cpu().numpy()
+        return torch.from_numpy(pairs.look_up(np.arange(len(codes))[:, None], codes)).to(items.device)
+    rows, places, at = match_rows(items, lists.items, pairs.size)
+    if pairs.values is None:
+        return torch.zeros_like(items, dtype=torch.bool).index_put_((rows, places), torch.tensor(True))
+    found = torch.full_like(items, torch.nan, dtype=torch.float64)
+    return found.index_put_((rows, places), lists.column("value")[rows, at].double())
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
@@ -84,6 +84,11 @@ class Blocks:
         return max(self.cutoffs, default=0)
 
     @property
+    def reads_whole_lists(self) -> bool:
+        """Whether the largest cutoff is beyond the end of every list."""
+        return self.depth is None or self.depth >= self.batch.shown.width
+
+    @property
     def context(self) -> Context:
         return self.lookup.context
 
@@ -129,13 +134,26 @@ class ShownColumn(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class EffectiveRelevance(Block[Relevance]):
+    """The plainest policy that keeps the same rows of this batch: metrics of different policies then share blocks."""
+
+    relevance: Relevance
+
+    def make(self, blocks: Blocks) -> Relevance:
+        truth, above = blocks.batch.relevant, self.relevance.above
+        keeps_all = above is None or bool(((truth.column("gain") > above) | ~truth.valid).all())
+        return replace(self.relevance, above=None) if keeps_all else self.relevance
+
+
+@dataclass(frozen=True)
 class Relevant(Block[RelevantLists]):
     """The items that proved relevant to each user, sorted by item: `[B, R]`."""
 
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> RelevantLists:
-        return select_relevant(blocks.batch.relevant, self.relevance)
+        same = Relevant(blocks[EffectiveRelevance(self.relevance)])
+        return blocks[same] if same != self else select_relevant(blocks.batch.relevant, self.relevance)
 
 
 @dataclass(frozen=True)
@@ -182,13 +200,22 @@ class UserGroups(Block[Tensor]):
 
 @dataclass(frozen=True)
 class HitIndex(Block[MatchIndex]):
-    """Row, place and column of the relevant list of every hit, by row, then by place: `[n]` int64 each."""
+    """Row, place and column of the relevant list of every hit, by row, then by place: `[n]` int64 each.
+
+    Attributes:
+        whole: in the whole ranking, whatever the cutoffs.
+    """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    whole: bool = False
 
     def make(self, blocks: Blocks) -> MatchIndex:
-        return match(blocks[Ranked(self.ranking)], blocks[Relevant(self.relevance)])
+        relevance = blocks[EffectiveRelevance(self.relevance)]
+        same = HitIndex(self.ranking, relevance, self.whole or blocks.reads_whole_lists)
+        if same != self:
+            return blocks[same]
+        return match(blocks[Ranked(self.ranking, self.whole)], blocks[Relevant(relevance)])
 
 
 @dataclass(frozen=True)
@@ -259,7 +286,7 @@ class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
             rows, columns = torch.nonzero(known, as_tuple=True)
             return rows, columns, scores[rows, columns]
         ranked = blocks[Ranked(self.ranking, whole=True)]
-        rows, places, columns = match(ranked, relevant)
+        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
         return rows, columns, ranked.gather(shown.column("score"))[rows, places]
 
 

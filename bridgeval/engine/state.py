@@ -47,7 +47,8 @@ class Moments:
 
     @staticmethod
     def of(values: Floats) -> Moments:
-        defined = values[~np.isnan(values)]
+        missing = np.isnan(values)
+        defined = values[~missing] if missing.any() else values
         undefined = len(values) - len(defined)
         if not len(defined):
             return Moments(undefined=undefined)

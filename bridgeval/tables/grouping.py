@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Codes, Ids
@@ -67,9 +69,40 @@ def group_by_user(columns: Sequence[Ids], what: str = "user ids") -> tuple[Ids, 
     >>> users.tolist(), one, other.owners.tolist()
     ([7, 8, 9], Grouping(offsets=array([0, 2, 2, 3]), owners=None), [2, 1])
     """
-    vocabulary, codes = encode_ids(columns, what)
+    # Most tables come grouped by user: encoding one id of each group takes a tenth of the time.
+    starts = [_find_starts(column) for column in columns]
+    heads = [one if at is None else one.take(at) for one, at in zip(columns, starts, strict=True)]
+    vocabulary, codes = encode_ids(heads, what)
     n_users = len(vocabulary.values)
-    return vocabulary, [group_codes(code, n_users) for code in codes]
+    return vocabulary, [
+        group_codes(code, n_users) if at is None else _group_runs(np.diff(at, append=len(column.values)), code, n_users)
+        for column, at, code in zip(columns, starts, codes, strict=True)
+    ]
+
+
+def _group_runs(lengths: npt.NDArray[np.int64], codes: Codes, n_users: int) -> Grouping:
+    """Groups rows that come in runs, each of one user."""
+    if not (codes[1:] > codes[:-1]).all():
+        return group_codes(np.repeat(codes, lengths), n_users)
+    length_of = np.zeros(n_users, dtype=np.int64)
+    length_of[codes] = lengths
+    return Grouping(_add_up(length_of))
+
+
+def _find_starts(users: Ids) -> npt.NDArray[np.int64] | None:
+    """Where each run of equal ids begins; None if the first rows show that equal ids are not next to each other."""
+    values = users.values
+    if not isinstance(values, np.ndarray) and pa.types.is_dictionary(values.type):
+        values = values.indices.to_numpy(zero_copy_only=False)
+    for rows in (values[:PEEK], values):
+        if isinstance(rows, np.ndarray):
+            differs = rows[1:] != rows[:-1]
+        else:
+            differs = pc.not_equal(rows[1:], rows[:-1]).to_numpy(zero_copy_only=False)
+        starts = np.append(0, np.flatnonzero(differs) + 1)
+        if 2 * len(starts) > len(rows):
+            return None
+    return starts
 
 
 def _add_up(lengths: npt.NDArray[np.int64]) -> Offsets:

@@ -15,9 +15,6 @@ from bridgeval.tables.rows import Rows
 
 Positions = npt.NDArray[np.int64]
 
-# Entries of the table that tells of most pairs that they have no value.
-ENDS_PER_KEY = 16
-
 
 @dataclass(frozen=True)
 class PairColumn:
@@ -69,32 +66,16 @@ class PairColumn:
 
     def look_up(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`[m]`: the value beside each pair; anything beside the item V, "no item"."""
-        return self._found(items + users * self.size if self.by_user else items.astype(np.int64))
-
-    def _nothing(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        return np.zeros(shape, dtype=bool) if self.values is None else np.full(shape, np.nan)
-
-    def _found(self, wanted: Positions) -> npt.NDArray[Any]:
-        found = self._nothing(wanted.shape)
-        if not len(self._keys):
-            return found
-        wanted, flat = wanted.reshape(-1), found.reshape(-1)
-        likely = np.flatnonzero(self._ends[wanted & (len(self._ends) - 1)])
-        keys = wanted[likely]
-        at = np.searchsorted(self._keys, keys)
-        at[at == len(self._keys)] = 0
-        known = self._keys[at] == keys
-        flat[likely[known]] = True if self.values is None else self.values[at[known]]
+        wanted = items + users * self.size if self.by_user else items.astype(np.int64)
+        found: npt.NDArray[Any] = np.full(wanted.shape, np.nan if self.values is not None else False)
+        if len(self._keys):
+            at = np.searchsorted(self._keys, wanted)
+            at[at == len(self._keys)] = 0
+            known = self._keys[at] == wanted
+            found[known] = True if self.values is None else self.values[at[known]]
         return found
 
     @cached_property
     def _keys(self) -> Positions:
         """`[n]` ascending: user * V + item, or the item alone."""
         return self.items + self.owners * self.size if self.by_user else self.items.astype(np.int64)
-
-    @cached_property
-    def _ends(self) -> npt.NDArray[np.bool_]:
-        """`[2 ** b]`: whether a key ends in these b bits. Few pairs have a value; most are told by this alone."""
-        ends = np.zeros(1 << (len(self._keys) * ENDS_PER_KEY).bit_length(), dtype=bool)
-        ends[self._keys & (len(ends) - 1)] = True
-        return ends

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bridgeval.errors import BadValueError
-from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import Grouping, group_by_user
 from bridgeval.tables.ids import Codes, Ids
@@ -125,15 +124,10 @@ def build_slates(
     >>> slates.users.tolist(), slates.shown.offsets.tolist(), slates.relevant.offsets.tolist()
     ([7, 8], [0, 2, 2], [0, 0, 1])
     """
-    (users, (by_user, truth_by_user, *_)), (items, (shown_items, relevant_items, *_)), *_ = run_all(
-        [
-            partial(group_by_user, [shown.owners, relevant.owners, *more_users]),
-            partial(encode_ids, [shown.items, relevant.items, *more_items], "item ids"),
-            partial(check_scores, shown),
-            partial(check_gains, relevant),
-        ],
-        len(shown.items.values),
-    )
+    check_scores(shown)
+    check_gains(relevant)
+    users, (by_user, truth_by_user, *_) = group_by_user([shown.owners, relevant.owners, *more_users])
+    items, (shown_items, relevant_items, *_) = encode_ids([shown.items, relevant.items, *more_items], "item ids")
     shown_lists = group_lists(by_user, shown_items, shown.columns, shown.ranked)
     gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
     relevant_lists = group_lists(truth_by_user, relevant_items, gains)

@@ -114,7 +114,10 @@ class IdealDCG(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         relevant = blocks[Relevant(self.relevance)]
         gains = apply_gain(self.gain, relevant.gains).masked_fill(~relevant.valid, 0)
-        best = sort_rows(gains).flip(1) * discounts(self.discount, gains.shape[1], blocks.device)
+        # Without grades all gains are equal, and there is nothing to sort.
+        if not bool((gains[:, 1:] <= gains[:, :-1]).all()):
+            gains = sort_rows(gains).flip(1)
+        best = gains * discounts(self.discount, gains.shape[1], blocks.device)
         if self.listed is not None:
             places = torch.arange(gains.shape[1], device=blocks.device)
             best = best.masked_fill(places >= blocks[ShownCount(self.listed)][:, None], 0)
