@@ -136,7 +136,7 @@ SETTINGS = tuple(one.name for one in fields(Request))
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a request came to: a report, and what the inspection found, of each system."""
+    """The results of a request: a report and an inspection of each system."""
 
     reports: Mapping[str, Report]
     inspections: Mapping[str, Inspection]
@@ -176,7 +176,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
 
 
 def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
-    """What is in a file: a table, or the scores of a `.npy` matrix."""
+    """Reads a file: a table, or the scores of a `.npy` matrix."""
     import pyarrow as pa
 
     from bridgeval.io import files
@@ -184,7 +184,7 @@ def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -
     if path == STDIN:
         table = files.parse_table(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
     elif files.detect_kind(files.read_head(path)) == "numpy":
-        return _matrix(path)
+        return _read_matrix(path)
     else:
         table = files.read_table(path, names, text_ids)
     if not table.num_rows:
@@ -193,15 +193,11 @@ def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -
     return table
 
 
-def _matrix(path: str) -> Any:
+def _read_matrix(path: str) -> Any:
     import numpy as np
 
     import bridgeval
 
-    if not hasattr(bridgeval, "Scores"):
-        raise InputError(
-            f"{path!r} is a score matrix, which this version cannot read", hint="write (user, item, score)"
-        )
     try:
         return bridgeval.Scores(np.load(path, allow_pickle=False))
     except (ValueError, OSError, EOFError) as error:

@@ -70,11 +70,11 @@ class BridgevalError(Exception):
 
     @property
     def hint(self) -> str:
-        """What to do, with the argument spelled as in Python."""
+        """Advice, with the argument spelled as in Python."""
         return self.spell_hint(spell_keyword)
 
     def spell_hint(self, spelling: Spelling) -> str:
-        """What to do, with the argument spelled by `spelling`."""
+        """Advice, with the argument spelled by `spelling`."""
         hint: str = self.args[2]
         if not self.argument:
             return hint

@@ -25,7 +25,7 @@ MASKED = float("-inf")
 
 
 class Shown(Protocol):
-    """What B users were shown: lists (`ListBatch`), or the scores of all items (`ScoreBatch`).
+    """The items shown to B users: lists (`ListBatch`), or the scores of all items (`ScoreBatch`).
 
     Attributes:
         items: `[B, K]` int32 codes; cells that are not valid hold `pad`.
@@ -258,7 +258,7 @@ def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batc
 
 
 def _count_fitting(widths: npt.NDArray[np.int64], budget: int) -> int:
-    """How many of the first users make a rectangle within the budget; at least one."""
+    """Counts the first users that make a rectangle within the budget; at least one."""
     widths = np.maximum(widths[: budget // max(int(widths[0]), 1) + 1], 1)
     cells = np.maximum.accumulate(widths) * np.arange(1, len(widths) + 1)
     return max(1, int(np.searchsorted(cells, budget, side="right")))

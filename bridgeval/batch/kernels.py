@@ -269,7 +269,7 @@ def count_true(flags: Tensor) -> Tensor:
 
 
 def count_repeats(codes: Tensor, pad: int) -> int:
-    """How many cells hold a code that is further left in their row too; `pad` is not counted.
+    """Counts the cells whose code, other than `pad`, is further left in their row too.
 
     >>> count_repeats(torch.tensor([[5, 2, 5, 9, 9]]), pad=9)
     1

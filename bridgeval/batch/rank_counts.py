@@ -105,7 +105,7 @@ def pick_scores(shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists) ->
 def _count_beating(
     scores: Tensor, wanted: Tensor, known: Tensor, precedence: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """How many scores of a row are above, and how many equal to, each wanted one.
+    """Counts the scores of a row that are above each wanted one, and those equal to it.
 
     Args:
         scores: `[B, N]`.

@@ -33,7 +33,7 @@ CELLS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Ranking:
-    """How a list is ranked.
+    """The policy by which a list is ranked.
 
     Attributes:
         order: by "score" descending, or as "given". Lists that come ranked always keep their order. With "sigmoid"

@@ -49,7 +49,7 @@ class Block(Generic[T]):
 
 
 class Blocks:
-    """All that can be asked of one batch.
+    """The blocks of one batch, each made when it is first asked for.
 
     Attributes:
         batch: the users at hand.
@@ -158,7 +158,7 @@ class Relevant(Block[RelevantLists]):
 
 @dataclass(frozen=True)
 class RelevantCount(Block[Tensor]):
-    """How many relevant rows each user has: `[B]` int64."""
+    """The number of relevant rows of each user: `[B]` int64."""
 
     relevance: Relevance = Relevance()
 
@@ -168,7 +168,7 @@ class RelevantCount(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ShownCount(Block[Tensor]):
-    """How many items each user was shown, within the depth: `[B]` int64."""
+    """The number of items that each user was shown, within the depth: `[B]` int64."""
 
     ranking: Ranking = Ranking()
 
@@ -178,7 +178,7 @@ class ShownCount(Block[Tensor]):
 
 @dataclass(frozen=True)
 class CandidateCount(Block[Tensor]):
-    """How many items each user's whole ranking has: `[B]` int64."""
+    """The number of items in each user's whole ranking: `[B]` int64."""
 
     ranking: Ranking = Ranking()
 
@@ -292,7 +292,7 @@ class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
 
 @dataclass(frozen=True)
 class RankCounts(Block[CandidateCounts]):
-    """How many candidates, however deep, stand above each relevant item: `[B, R]`.
+    """The number of candidates, however deep, above each relevant item: `[B, R]`.
 
     Attributes:
         decided: whether the ranking decides ties; else they are counted apart.

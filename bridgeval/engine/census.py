@@ -1,4 +1,4 @@
-"""Census: who and what was there. Counted in the same pass as the metrics, and merged as they are."""
+"""Census: the users and rows of an evaluation, counted in the same pass as the metrics, and merged as they are."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Census(Metric):
 
 
 def _count_unknown(blocks: Blocks, items: Tensor) -> int:
-    """How many cells hold an item that the catalogue lacks."""
+    """Counts the cells that hold an item that the catalogue lacks."""
     unknown = ~blocks.lookup.in_catalogue
     unknown[-1] = False
     # Usually the catalogue has them all: then no cell is looked at.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, singledispatch
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,7 +77,7 @@ class Metric:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All parameters as its name gives them: those of `ranking` and `relevance` stand beside the others."""
+        """All parameters as its name gives them: those of `ranking` and `relevance` among the others."""
         return _flatten({f.name: getattr(self, f.name) for f in fields(self)})
 
     @classmethod
@@ -143,7 +143,7 @@ def _nest(values: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str,
 
 @dataclass(frozen=True)
 class RankingMetric(Metric):
-    """A metric of ranked lists and of what proved relevant.
+    """A metric of ranked lists and relevant items.
 
     Attributes:
         users: the population, see `Counted`: "relevant" (users with a relevant item), "shown", "both", "any", "truth",
@@ -312,28 +312,14 @@ def check_cutoff(name: str, k: object) -> None:
         raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 
-@singledispatch
 def literal(value: object, k: int | None = None) -> str:
     """A value as it is typed in a metric's name; metrics inside a metric leave out the cutoff of the whole.
 
     >>> literal("mean"), literal((1, 2.5)), literal(None)
     ('"mean"', '[1, 2.5]', 'None')
     """
-    return repr(value)
-
-
-@literal.register
-def _(value: str, k: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-@literal.register(tuple)
-@literal.register(list)
-def _(value: Sequence[object], k: int | None = None) -> str:
-    return f"[{', '.join(literal(one, k) for one in value)}]"
-
-
-@literal.register
-def _(value: Metric, k: int | None = None) -> str:
-    text = str(value)
-    return literal(text if k is None else text.removesuffix(f"@{k}"))
+    if isinstance(value, Metric):
+        return literal(str(value) if k is None else str(value).removesuffix(f"@{k}"))
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(literal(one, k) for one in value)}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

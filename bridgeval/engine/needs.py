@@ -1,4 +1,4 @@
-"""Needs: what a metric must be given, checked before any data is read."""
+"""Needs: the data that a metric requires, checked before any data is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ScoredInputs: a model's scores, with everything else that an evaluation was given; from them the Slates are made."""
+"""ScoredInputs: a model's scores and the other arguments of an evaluation, from which Slates are built."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_COLUMNS = {name: np.zeros(0) for name in ("score", "seen", "prev_score", "bas
 
 @dataclass(frozen=True)
 class ScoredInputs:
-    """Scores with all that stands beside them; yields Slates whose shown side is read batch by batch."""
+    """Scores and the other inputs; yields Slates whose shown side is read batch by batch."""
 
     scores: Scores
     inputs: Inputs
@@ -47,7 +47,7 @@ class ScoredInputs:
 
     @property
     def label(self) -> str:
-        """How numbers from these candidates have to be marked."""
+        """The mark of numbers from these candidates, e.g. "sampled n=99"."""
         chosen = self.scores.per_user or self.scores.candidates
         return chosen.label if chosen is not None else ""
 

@@ -78,7 +78,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class UserTable:
-    """Per-user values, in the order of the user ids."""
+    """Per-user values, in the order of the user ids, which are None if there is no user at all."""
 
     users: Ids | None
     values: Floats
@@ -134,15 +134,12 @@ class Collected:
         return Collected(self.chunks + other.chunks)
 
     def table(self) -> UserTable:
-        return UserTable(*self.by_user())
-
-    def by_user(self) -> tuple[Ids | None, Floats]:
-        """All values in the order of the user ids; ids are None when there is no user at all."""
+        """All values in the order of the user ids."""
         if not self.chunks:
-            return None, np.zeros(0)
+            return UserTable(None, np.zeros(0))
         vocabulary, codes = encode_ids([ids for ids, _ in self.chunks], "user ids")
         order = np.argsort(np.concatenate(codes), kind="stable")
-        return vocabulary, np.concatenate([values for _, values in self.chunks])[order]
+        return UserTable(vocabulary, np.concatenate([values for _, values in self.chunks])[order])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Result: what a metric came to, and the names of the summaries of per-user values."""
+"""Result: the answer of a metric; and the names of the summaries of per-user values."""
 
 from __future__ import annotations
 

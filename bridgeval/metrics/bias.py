@@ -1,4 +1,4 @@
-"""Popularity bias: do the lists favor what is popular already? Head and tail are told apart in `popularity.py`."""
+"""Popularity bias: do the lists favor what is popular already? `popularity.py` splits items into head and tail."""
 
 from __future__ import annotations
 

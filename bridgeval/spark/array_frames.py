@@ -60,7 +60,7 @@ def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFr
 
 
 def _ranked(rows: DataFrame, role: str) -> DataFrame:
-    """The place in the array is the rank of what was shown; it says nothing of what proved relevant."""
+    """Turns the place in the array into the rank of shown items; relevant items have none."""
     shown = role in ("recommendations", "baseline")
     return (rows.withColumn("rank", F.col("place") + 1) if shown else rows).drop("place")
 

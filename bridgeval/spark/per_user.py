@@ -32,7 +32,7 @@ class KeptValues:
         weakref.finalize(self, _let_go, cached).atexit = False
 
     def states(self, metrics: Iterable[int]) -> dict[int, KeptState]:
-        """What stands for each metric's values in the states of a plan."""
+        """Metric -> the state that stands for its values in a plan."""
         return {metric: KeptState(SparkUserTable(self, metric)) for metric in metrics}
 
     @cached_property
@@ -132,9 +132,6 @@ class KeptState:
 
     def merge(self, other: KeptState) -> KeptState:
         raise NotImplementedError("per-user values in Spark are whole; there is nothing to merge them with")
-
-    def by_user(self) -> tuple[Ids, Floats]:
-        return self.values.users, self.values.values
 
 
 def _let_go(cached: DataFrame) -> None:

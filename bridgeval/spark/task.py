@@ -1,4 +1,4 @@
-"""What an executor does with its partition: Arrow batches -> whole users -> Slates -> states."""
+"""Task: the work of an executor on its partition: Arrow batches -> whole users -> Slates -> states."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Task:
 
 
 def base_role(role: str) -> Role:
-    """What is in a frame of this role.
+    """The kind of rows in a frame of this role.
 
     >>> base_role("history"), base_role("baseline ALS")
     ('history', 'baseline')

@@ -40,9 +40,8 @@ def test_collected_values_come_back_in_user_order_however_they_arrived():
     first = Collected(((Ids.of(["c", "a"]), np.array([3.0, 1.0])),))
     second = Collected(((Ids.of(["b"]), np.array([2.0])),))
     for state in (first.merge(second), second.merge(first)):
-        users, values = state.by_user()
-        assert users.tolist() == ["a", "b", "c"]
-        assert values.tolist() == [1.0, 2.0, 3.0]
+        assert state.table().to_dict() == {"a": 1.0, "b": 2.0, "c": 3.0}
+        assert state.table().users.tolist() == ["a", "b", "c"]
 
 
 def test_sums_add_names_that_only_one_side_has():
