@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import settings
 settings.register_profile("bridgeval", deadline=None, derandomize=True)
 settings.load_profile("bridgeval")
 
-# Side by side with other test processes, one thread each is quicker than several.
+# Several test processes run in parallel, so each is quicker with one thread. tests/test_sizes.py uses more.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,6 +28,33 @@ SPARK_SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
 }
+
+
+@pytest.fixture
+def set_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Sets how many threads torch and this package use, whatever the machine has; undone after the test."""
+    import torch
+
+    from bridgeval import parallel
+
+    def set_number(threads: int) -> None:
+        monkeypatch.setattr(parallel, "CPU_QUOTA", "no such file")
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(threads)), raising=False)
+        torch.set_num_threads(threads)
+
+    before = torch.get_num_threads()
+    yield set_number
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def two_threads(set_threads: Callable[[int], None]) -> None:
+    set_threads(2)
+
+
+def workers() -> list[threading.Thread]:
+    """The threads of this package that are running."""
+    return [thread for thread in threading.enumerate() if thread.name.startswith("bridgeval")]
 
 
 def spark_environment() -> dict[str, str]:

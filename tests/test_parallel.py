@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ import torch
 import bridgeval
 from bridgeval import parallel
 from bridgeval.parallel import ROWS_FOR_THREADS, count_threads, map_ordered, run_all
+from tests.conftest import workers
 from tests.spark.worlds import installed_metrics, whole_world
 
 MANY = ROWS_FOR_THREADS
@@ -26,13 +26,6 @@ def test_answers_come_in_the_order_of_tasks_whoever_is_faster():
         return n
 
     assert list(map_ordered(slow_at_first, range(20), workers=4)) == list(range(20))
-
-
-@pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "CPU_QUOTA", "no such file")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
 
 
 @pytest.mark.parametrize("run", ["map_ordered", "run_all"])
@@ -52,7 +45,7 @@ def test_tasks_run_in_parallel(run, two_threads):
 
 
 @pytest.mark.parametrize("failing", [0, 1, 7])
-def test_a_failure_is_raised_at_its_place_and_ends_the_rest(failing):
+def test_a_failure_is_raised_at_its_place_and_ends_the_threads(failing):
     def action(n: int) -> int:
         if n == failing:
             raise KeyError(n)
@@ -62,13 +55,16 @@ def test_a_failure_is_raised_at_its_place_and_ends_the_rest(failing):
     assert [next(answers) for _ in range(failing)] == list(range(failing))
     with pytest.raises(KeyError, match=str(failing)):
         next(answers)
+    assert not workers()
 
 
-def test_closing_the_generator_stops_the_work():
+def test_closing_the_generator_stops_the_work_and_ends_the_threads():
     done = []
     answers = map_ordered(done.append, range(10_000), workers=2)
     next(answers)
+    assert workers()
     answers.close()
+    assert not workers()
     after = len(done)
     time.sleep(0.02)
     assert len(done) == after < 10_000
@@ -99,24 +95,16 @@ def test_few_tasks_wait_at_a_time():
         assert asked <= n + 8
 
 
-@pytest.fixture
-def three_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    yield
-    torch.set_num_threads(before)
-
-
-def test_every_metric_has_the_same_digits_on_several_threads(request):
+def test_every_metric_has_the_same_digits_on_several_threads(set_threads):
     given = whole_world() | {"metrics": installed_metrics(), "batch_size": 20}
+    set_threads(1)
     alone = bridgeval.evaluate(**given)
-    request.getfixturevalue("three_threads")
+    set_threads(3)
     for _ in range(3):
         np.testing.assert_equal(dict(bridgeval.evaluate(**given)), dict(alone))
 
 
-@pytest.mark.usefixtures("three_threads")
-def test_no_thread_is_left_where_the_caller_fails():
+def test_no_thread_is_left_where_the_caller_fails(two_threads):
     def fail(_: int) -> None:
         raise KeyError("here")
 
@@ -127,7 +115,7 @@ def test_no_thread_is_left_where_the_caller_fails():
         bridgeval.evaluate(pa.table(shown), relevant, "Recall@1", progress=fail, batch_size=100)
     # The frames of the failure are still alive.
     assert caught.tb is not None
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bridgeval")]
+    assert not workers()
 
 
 def test_nested_actions_start_no_further_threads(two_threads):
@@ -140,13 +128,14 @@ def test_nested_actions_start_no_further_threads(two_threads):
     assert len(set().union(*map_ordered(lambda _: run_nested(2), range(8), workers=4))) <= 4
 
 
-def test_a_failing_action_is_raised():
+def test_a_failing_action_is_raised_and_leaves_no_thread(two_threads):
     def fail() -> None:
         raise KeyError("here")
 
     for actions in ([fail, lambda: 1], [lambda: 1, fail]):
         with pytest.raises(KeyError, match="here"):
             run_all(actions, MANY)
+        assert not workers()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

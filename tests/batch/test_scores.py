@@ -314,7 +314,7 @@ USERS = 400
 TRUTH = {user: [user % 7] for user in range(USERS)}
 
 
-def test_a_model_is_asked_for_one_batch_at_a_time_in_the_thread_of_the_caller_without_gradients():
+def test_a_model_is_asked_for_one_batch_at_a_time_in_the_thread_of_the_caller_without_gradients(set_threads):
     table, asked, busy = _table(USERS, 9), [], []
 
     def predict(users):
@@ -325,19 +325,15 @@ def test_a_model_is_asked_for_one_batch_at_a_time_in_the_thread_of_the_caller_wi
         busy.clear()
         return scores
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        bridgeval.evaluate(bridgeval.Scores(predict, items=range(9)), TRUTH, "nDCG@5", batch_size=16)
-    finally:
-        torch.set_num_threads(before)
+    set_threads(3)
+    bridgeval.evaluate(bridgeval.Scores(predict, items=range(9)), TRUTH, "nDCG@5", batch_size=16)
     assert set(asked) == {(threading.get_ident(), False, 3, 16)}
     assert len(asked) == USERS // 16
 
 
 @pytest.mark.parametrize("as_numpy", [True, False])
 @pytest.mark.parametrize("history", [None, {user: [(user + 3) % 9] for user in range(USERS)}])
-def test_a_model_may_write_every_batch_into_the_same_memory(as_numpy, history):
+def test_a_model_may_write_every_batch_into_the_same_memory(as_numpy, history, set_threads):
     table = _table(USERS, 9)
     memory = torch.empty(16, 9, dtype=table.dtype)
 
@@ -345,11 +341,7 @@ def test_a_model_may_write_every_batch_into_the_same_memory(as_numpy, history):
         memory[: len(users)] = table[torch.from_numpy(users)]
         return memory.numpy()[: len(users)] if as_numpy else memory[: len(users)]
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(4)
-    try:
-        metrics, given = ["nDCG@5", "AUC"], {"history": history, "batch_size": 16}
-        found = bridgeval.evaluate(bridgeval.Scores(predict, items=range(9)), TRUTH, metrics, **given)
-    finally:
-        torch.set_num_threads(before)
+    set_threads(4)
+    metrics, given = ["nDCG@5", "AUC"], {"history": history, "batch_size": 16}
+    found = bridgeval.evaluate(bridgeval.Scores(predict, items=range(9)), TRUTH, metrics, **given)
     assert dict(found) == dict(bridgeval.evaluate(bridgeval.Scores(table), TRUTH, metrics, **given))

@@ -131,19 +131,15 @@ def test_a_long_history_makes_small_batches_where_its_lists_are_read():
     assert longest <= max(widths) < users * longest / 10
 
 
-def test_work_on_tensors_is_proportional_to_rows():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        found = {}
-        for users in (20_000, 160_000):
-            shown, relevant = tables(users)
-            with BytesMade() as counted:
-                bridgeval.evaluate(shown, relevant, [f"{name}@5,10" for name in METRICS])
-            found[users] = counted
-    finally:
-        torch.set_num_threads(threads)
-    few, many = found.values()
+def test_work_on_tensors_is_proportional_to_rows(set_threads):
+    set_threads(1)
+    found = []
+    for users in (20_000, 160_000):
+        shown, relevant = tables(users)
+        with BytesMade() as counted:
+            bridgeval.evaluate(shown, relevant, [f"{name}@5,10" for name in METRICS])
+        found.append(counted)
+    few, many = found
     assert many.bytes == pytest.approx(8 * few.bytes, rel=0.05)
     assert many.operations <= 8 * few.operations
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bridgeval
-from bridgeval import parallel as threads
+from bridgeval import parallel
 from bridgeval.errors import BadValueError, MisalignedError
 from bridgeval.metrics.blocks.popularity import find_head
 from bridgeval.tables.context import Context, Table
@@ -25,15 +25,14 @@ ASKED = ["RSP@2", "UserMADRanking@2", "SRecall@1,2", "ARP@1", "BiasDisparityBD@2
 
 
 @pytest.fixture
-def in_threads(monkeypatch):
-    monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 1)
+def in_threads(monkeypatch, two_threads):
+    monkeypatch.setattr(parallel, "ROWS_FOR_THREADS", 1)
 
 
-def test_values_are_the_same_whether_tables_are_read_beside_the_history_or_after_it(monkeypatch):
-    after = dict(bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD))
-    monkeypatch.setattr(threads, "ROWS_FOR_THREADS", 1)
-    beside = dict(bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD))
-    np.testing.assert_equal(beside, after)
+def test_values_are_the_same_whether_tables_are_read_in_parallel_or_in_turn(request):
+    in_turn = dict(bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD))
+    request.getfixturevalue("in_threads")
+    np.testing.assert_equal(dict(bridgeval.evaluate(SHOWN, RELEVANT, ASKED, **WORLD)), in_turn)
 
 
 def test_a_table_that_is_wrong_is_an_error_although_another_thread_reads_it(in_threads):
