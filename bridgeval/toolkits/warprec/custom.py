@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import CodeType
 from typing import Any
 
 import torch
@@ -26,7 +25,6 @@ FROM_CONTEXT = {
     "user_cluster": "user groups",
 }
 SIZES = ("num_users", "num_items")
-DENSE = ("binary_relevance", "discounted_relevance", "ground")
 # Marks a constructor that takes any keyword.
 ANY = "**"
 
@@ -79,7 +77,8 @@ def read_constructor(author: type[BaseMetric]) -> dict[str, bool]:
     A constructor with `**kwargs` hands them to its parent, whose arguments therefore belong to it too.
     """
     arguments: dict[str, bool] = {}
-    for parent in _own_classes(author):
+    # The class and its parents up to BaseMetric, which is left out.
+    for parent in author.__mro__[: author.__mro__.index(BaseMetric)]:
         if "__init__" not in vars(parent):
             continue
         found = list(inspect.signature(vars(parent)["__init__"]).parameters.values())[1:]
@@ -92,33 +91,6 @@ def read_constructor(author: type[BaseMetric]) -> dict[str, bool]:
         arguments[ANY] = False
     arguments.pop("dist_sync_on_step", None)
     return arguments
-
-
-def find_dense(author: type[BaseMetric]) -> frozenset[str]:
-    """The tensors over all items that the class reads: those it declares, and those that its code names.
-
-    WarpRec passes all of them to every `update`. They are as large as the scores, so that only those which the code
-    names as a parameter, or as a key of its keyword arguments, are made.
-    """
-    named = {which.value for which in author._REQUIRED_COMPONENTS}
-    for parent in _own_classes(author):
-        for function in vars(parent).values():
-            if inspect.isfunction(function):
-                named |= _strings(function.__code__) | set(inspect.signature(function).parameters)
-    asked = named & set(DENSE)
-    # The others are made of the ratings, which therefore cost nothing more.
-    return frozenset(asked | {"ground"} if asked else asked)
-
-
-def _own_classes(author: type[BaseMetric]) -> tuple[type, ...]:
-    """The class and its parents up to BaseMetric, which is left out."""
-    return author.__mro__[: author.__mro__.index(BaseMetric)]
-
-
-def _strings(code: CodeType) -> set[str]:
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    found = {constant for constant in code.co_consts if isinstance(constant, str)}
-    return found.union(*(_strings(one) for one in inner))
 
 
 @contextmanager
@@ -193,7 +165,7 @@ class AuthorMetric(Metric):
             if isinstance(default, Tensor):
                 setattr(instance, name, default.to(rows.blocks.device, copy=True))
         with _blame(self.author, "update"), torch.no_grad():
-            instance.update(rows.preds, **rows.keywords(instance, find_dense(self.author)))
+            instance.update(rows.preds, **rows.keywords(instance))
         return instance
 
 

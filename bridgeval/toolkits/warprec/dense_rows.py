@@ -62,7 +62,7 @@ def make_item_space(blocks: Blocks) -> ItemSpace:
 
 
 class DenseRows:
-    """Some rows of a batch as WarpRec's evaluator hands them to a metric. Tensors are made when first asked for."""
+    """Some rows of a batch as WarpRec's evaluator hands them to a metric; dense tensors are shared by all metrics."""
 
     def __init__(self, blocks: Blocks, start: int, stop: int) -> None:
         self.blocks = blocks
@@ -102,17 +102,15 @@ class DenseRows:
     def discounted_relevance(self) -> Tensor:
         return BaseMetric.discounted_relevance(self.ground)
 
-    @cached_property
-    def valid_users(self) -> Tensor:
-        return self.blocks[Relevant()].valid[self.rows].any(1).float()
-
-    def keywords(self, metric: BaseMetric, dense: frozenset[str]) -> dict[str, Any]:
-        """The keyword arguments of `update`. Of the tensors over all items only those in `dense` are made."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in sorted(dense)}
-        given |= {
+    def keywords(self, metric: BaseMetric) -> dict[str, Any]:
+        """The keyword arguments of `update`: as in WarpRec all of them, whichever the metric reads."""
+        given: dict[str, Any] = {
             "user_indices": torch.arange(len(self), device=self.blocks.device),
             "item_indices": None,
-            "valid_users": self.valid_users,
+            "ground": self.ground,
+            "binary_relevance": self.binary_relevance,
+            "discounted_relevance": self.discounted_relevance,
+            "valid_users": self.blocks[Relevant()].valid[self.rows].any(1).float(),
         }
         k = getattr(metric, "k", None)
         if k is not None:
