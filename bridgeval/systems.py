@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +28,6 @@ from bridgeval.report.comparison import Comparison
 from bridgeval.report.gate import Gate
 from bridgeval.stats.differences import Settings, compare_pairs, correct, explain_untestable, friedman_tests
 from bridgeval.stats.half_sample import Dealt, NotDealtError, PooledNumbers, draw_halves
-from bridgeval.stats.item_slice_metric import ItemSlice
 from bridgeval.stats.non_inferiority import Limit, check_limit, check_slices
 from bridgeval.stats.paired_values import Panel, is_user_values, read_user_values, write_user_values
 from bridgeval.stats.slice_analysis import find_members, slice_values
@@ -217,18 +216,19 @@ def parse_limit(text: str, convention: str | None = None) -> Limit:
 
 
 @dataclass(frozen=True)
-class _Scored:
-    """One system.
+class System:
+    """One system of a comparison, or the baseline of a check.
 
     Attributes:
         tables: metric -> per-user values.
         metrics: name -> metric, as far as it is known.
         pooled: metrics whose number is not the mean of per-user values.
-        report: None for a system that was read from a file.
+        notes: sentences about its values.
+        report: None for a system that was read from a file of per-user values.
     """
 
     tables: Mapping[str, UserTable]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
     pooled: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     report: Report | None = None
@@ -239,11 +239,11 @@ class _Scored:
 
     def numbers(self, metric: str) -> dict[str, float]:
         """The number of a metric, or its named parts; none if only per-user values are known."""
-        known = self.report is not None and metric in self.report.results
-        return self.report.results[metric].numbers(metric) if self.report is not None and known else {}
+        result = None if self.report is None else self.report.results.get(metric)
+        return {} if result is None else result.numbers(metric)
 
 
-def _score(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapping[str, Any]) -> _Scored:
+def _score(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapping[str, Any]) -> System:
     if is_user_values(value):
         return _score_file(name, value)
     if not isinstance(value, Report):
@@ -265,10 +265,10 @@ def _score(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapp
     pooled = frozenset(metric for metric in value.metrics if not value.is_mean_of_users(metric))
     nothing = value.population.shown_nothing
     note = f"{name} showed nothing to {nothing:,} user(s) that count; they score 0."
-    return _Scored(value.collected, value.metrics, pooled, (note,) if nothing else (), value)
+    return System(value.collected, value.metrics, pooled, (note,) if nothing else (), value)
 
 
-def _score_file(name: str, path: str | os.PathLike[str]) -> _Scored:
+def _score_file(name: str, path: str | os.PathLike[str]) -> System:
     saved = read_user_values(path)
     if name not in saved and len(saved) != 1:
         raise InputError(
@@ -286,13 +286,13 @@ def _score_file(name: str, path: str | os.PathLike[str]) -> _Scored:
             continue
     unknown = [metric for metric in tables if metric not in metrics]
     note = f"{', '.join(unknown)} in {os.fspath(path)!r} is not a known metric; higher is assumed to be better."
-    return _Scored(tables, metrics, notes=(note,) if unknown else ())
+    return System(tables, metrics, notes=(note,) if unknown else ())
 
 
 def _pool(
     systems: Mapping[str, Any],
     relevance: Any,
-    scored: Mapping[str, _Scored],
+    scored: Mapping[str, System],
     pooled: Collection[str],
     how: Settings,
     evaluation: Mapping[str, Any],
@@ -327,7 +327,7 @@ def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping
     return state
 
 
-def _note_missing(scored: Mapping[str, _Scored]) -> list[str]:
+def _note_missing(scored: Mapping[str, System]) -> list[str]:
     everything = dict.fromkeys(name for one in scored.values() for name in one.names)
     missing = [name for name in everything if not all(name in one.names for one in scored.values())]
     return [f"{', '.join(missing)}: not in every system, excluded."] if missing else []
@@ -353,7 +353,7 @@ def _choose_pairs(names: Sequence[str], baseline: str | None, pairs: str) -> lis
     return list(combinations(ordered, 2)) if pairs == "all" else [(first, name) for name in ordered[1:]]
 
 
-def _check_pairable(names: Sequence[str], old: Baseline, now: Report) -> None:
+def _check_pairable(names: Sequence[str], old: System, now: Report) -> None:
     missing = [name for name in names if name not in old.tables or name not in now.collected]
     if missing:
         raise InputError(
@@ -375,11 +375,10 @@ def _pair(old: Mapping[str, UserTable], now: Mapping[str, UserTable], names: Seq
     return Panel.of({"baseline": {name: old[name] for name in names}, "now": {name: now[name] for name in names}})
 
 
-def _pair_item_slices(
-    kinds: Sequence[str], old: Baseline, now: Report, names: Sequence[str]
-) -> list[tuple[str, Panel]]:
+def _pair_item_slices(kinds: Sequence[str], old: System, now: Report, names: Sequence[str]) -> list[tuple[str, Panel]]:
     """(title, values) of every slice of items that both have."""
-    before = {(one.kind, one.label): one.values for one in old.item_slices}
+    lists = () if old.report is None else old.report.item_slices
+    before = {(one.kind, one.label): one.values for one in lists}
     if not all(any(kind == own for own, _ in before) for kind in kinds):
         raise InputError(
             "the baseline cannot be sliced by items: this needs its lists, and per-user values do not have them",
@@ -394,21 +393,6 @@ def _pair_item_slices(
     ]
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The old system.
-
-    Attributes:
-        tables: metric -> per-user values.
-        item_slices: the same in slices of items, if its lists are known.
-        notes: where the values come from, if that is not obvious.
-    """
-
-    tables: Mapping[str, UserTable]
-    item_slices: tuple[ItemSlice, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def save_baseline(report: Report, path: str | os.PathLike[str]) -> None:
     """Writes a report as JSON, and its per-user values as Parquet beside it, for later checks."""
     beside = Path(path).with_suffix(".parquet")
@@ -417,7 +401,7 @@ def save_baseline(report: Report, path: str | os.PathLike[str]) -> None:
     named.to_json(path)
 
 
-def read_baseline(baseline: Any, metrics: Sequence[str], labels: Sequence[Labels] = ()) -> Baseline:
+def read_baseline(baseline: Any, metrics: Sequence[str], labels: Sequence[Labels] = ()) -> System:
     """Reads a baseline; evaluates it again from its recorded inputs if it has no per-user values, or not these slices.
 
     Args:
@@ -430,7 +414,7 @@ def read_baseline(baseline: Any, metrics: Sequence[str], labels: Sequence[Labels
             raise InputError(
                 "the baseline has no per-user values", hint="evaluate it with per_user=True", argument="baseline"
             )
-        return Baseline(baseline.collected, baseline.item_slices)
+        return System(baseline.collected, baseline.metrics, report=baseline)
     if not isinstance(baseline, str | os.PathLike):
         raise InputError(
             "the baseline cannot be read",
@@ -441,11 +425,11 @@ def read_baseline(baseline: Any, metrics: Sequence[str], labels: Sequence[Labels
     if not os.path.isfile(baseline):
         raise InputError("there is no baseline", f"{os.fspath(baseline)!r}", HOW_TO_SAVE, argument="baseline")
     if is_user_values(baseline):
-        return Baseline(_only_system(baseline))
+        return System(_only_system(baseline))
     return _read_document(Path(baseline), metrics, labels)
 
 
-def _read_document(path: Path, metrics: Sequence[str], labels: Sequence[Labels]) -> Baseline:
+def _read_document(path: Path, metrics: Sequence[str], labels: Sequence[Labels]) -> System:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         named = document["manifest"].get("per_user")
@@ -459,18 +443,18 @@ def _read_document(path: Path, metrics: Sequence[str], labels: Sequence[Labels])
     beside = path.parent / named if isinstance(named, str) else path.with_suffix(".parquet")
     by_items = any(one.side == "item" for one in labels)
     if is_user_values(beside) and not by_items:
-        return Baseline(_only_system(beside))
+        return System(_only_system(beside))
     return _evaluate_again(path, document, metrics, labels, beside)
 
 
 def _evaluate_again(
     path: Path, document: Mapping[str, Any], metrics: Sequence[str], labels: Sequence[Labels], beside: Path
-) -> Baseline:
+) -> System:
     """Evaluates the baseline again, if its inputs have not changed."""
-    from bridgeval.verification import recorded_request
+    from bridgeval.verification import read_recorded_request
 
     try:
-        request = recorded_request(document, os.fspath(path.parent))
+        request = read_recorded_request(document, os.fspath(path.parent))
     except BridgevalError as error:
         raise InputError(
             f"the baseline {os.fspath(path)!r} has means but no per-user values, so its users cannot be paired",
@@ -483,7 +467,8 @@ def _evaluate_again(
     ((system, file),) = request.recommendations.items()
     lists, truth = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
     report = evaluate_one(lists, truth, metrics, per_user=True, by=tuple(labels) or None, **request.extras())
-    return Baseline(report.collected, report.item_slices, (f"The baseline was evaluated again from {file}.",))
+    note = f"The baseline was evaluated again from {file}."
+    return System(report.collected, report.metrics, notes=(note,), report=report)
 
 
 def _only_system(path: str | os.PathLike[str]) -> Mapping[str, UserTable]:

@@ -76,7 +76,7 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
     from bridgeval.report import Reports
 
     manifest, request = document.get("manifest", {}), _read_request(document, folder)
-    changes = _changed_inputs(manifest["inputs"], request.files)
+    changes = _find_changed_inputs(manifest["inputs"], request.files)
     recorded = {_key(row): row for row in document["results"]}
     now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
     for key in recorded | now:
@@ -88,10 +88,10 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
     return Verification(len(recorded), len(request.files), tuple(changes), others)
 
 
-def recorded_request(document: Mapping[str, Any], folder: str) -> Request:
+def read_recorded_request(document: Mapping[str, Any], folder: str) -> Request:
     """The request that made a report; an InputError if one of its inputs has changed."""
     request = _read_request(document, folder)
-    changed = _changed_inputs(document["manifest"]["inputs"], request.files)
+    changed = _find_changed_inputs(document["manifest"]["inputs"], request.files)
     if changed:
         raise InputError(f"{', '.join(one.what for one in changed)} changed since")
     return request
@@ -129,7 +129,7 @@ def _same(before: Any, after: Any, tolerance: float) -> bool:
     return bool(abs(before - after) <= tolerance * max(abs(before), abs(after), 1e-300))
 
 
-def _changed_inputs(recorded: Mapping[str, Any], files: Mapping[str, str]) -> list[Change]:
+def _find_changed_inputs(recorded: Mapping[str, Any], files: Mapping[str, str]) -> list[Change]:
     now = {role: describe_file(path)["sha256"] for role, path in files.items()}
     return [
         Change(role, f"sha256 {given['sha256'][:12]}", f"sha256 {now[role][:12]}")

@@ -73,13 +73,13 @@ def plugins() -> None:
 
 def _list_metrics() -> None:
     from bridgeval import plugins as installed_plugins
-    from bridgeval.report.definitions import summary_of
+    from bridgeval.report.definitions import read_summary
 
     known = installed_plugins.installed()
     order = {family: at for at, family in enumerate(FAMILIES)}
     listed = sorted(known.metrics.items(), key=lambda one: (order.get(one[1].family, len(order)), one[1].family))
     rows = [
-        (name, metric.family, ARROWS[metric.higher_is_better], _first_sentence(summary_of(metric)))
+        (name, metric.family, ARROWS[metric.higher_is_better], _first_sentence(read_summary(metric)))
         for name, metric in listed
     ]
     _print_table(["metric", "family", "", "is"], rows)
@@ -106,14 +106,14 @@ def _explain(name: str) -> None:
     from bridgeval.cli import spell_flag
     from bridgeval.engine.metric import literal
     from bridgeval.engine.needs import NEEDS, in_words
-    from bridgeval.report.definitions import COMMON, definition_of, parameters_of
+    from bridgeval.report.definitions import COMMON, define, describe_parameters
 
     try:
         metric = _parse_metric(name)
     except (BadParameterError, TypeError):
         _explain_class(name)
         return
-    definition = definition_of(metric)
+    definition = define(metric)
     click.echo(f"{definition.name}  ({definition.family}; {definition.direction})\n")
     _echo_paragraphs(definition.summary)
     if definition.native != definition.name:
@@ -128,7 +128,8 @@ def _explain(name: str) -> None:
     needed = "; ".join(need + argument for need, argument in arguments.items())
     click.echo(wrap(f"needs: {needed or 'lists and relevance'}"))
     said = {
-        one: (f"{one} = {literal(metric.parameters[one])}", text) for one, text in parameters_of(type(metric)).items()
+        one: (f"{one} = {literal(metric.parameters[one])}", text)
+        for one, text in describe_parameters(type(metric)).items()
     }
     for head, shared in (("its own parameters:", False), ("parameters that most metrics share:", True)):
         listed = dict(line for one, line in said.items() if (one in COMMON) is shared)
@@ -140,17 +141,17 @@ def _explain(name: str) -> None:
 def _explain_class(name: str) -> None:
     """Describes a metric that has required parameters."""
     from bridgeval import plugins as installed_plugins
-    from bridgeval.report.definitions import direction_of, parameters_of, summary_of
+    from bridgeval.report.definitions import describe_parameters, name_direction, read_summary
 
     known = {own.lower(): metric for own, metric in installed_plugins.installed().metrics.items()}
     metric = known.get(name.partition("(")[0].partition("@")[0].lower())
     if metric is None:
         _parse_metric(name)
         return
-    click.echo(f"{metric.name}  ({metric.family}; {direction_of(metric)})\n")
-    _echo_paragraphs(summary_of(metric))
+    click.echo(f"{metric.name}  ({metric.family}; {name_direction(metric)})\n")
+    _echo_paragraphs(read_summary(metric))
     click.echo("parameters, some of them required:")
-    _echo_parameters(parameters_of(metric))
+    _echo_parameters(describe_parameters(metric))
 
 
 def _echo_paragraphs(text: str) -> None:

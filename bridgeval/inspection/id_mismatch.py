@@ -16,7 +16,7 @@ from bridgeval.tables.slates import Slates
 SAMPLE = 100_000
 
 
-def other_type(
+def describe_other_type(
     error: MisalignedError, recommendations: Any, relevance: Any, columns: Mapping[str, str] | None
 ) -> Finding:
     """Integers on one side, strings on the other; says how many would match as text."""
@@ -34,7 +34,7 @@ def other_type(
     return Finding("id types", "stop", f"{error.wrong} ({error.found})", effect)
 
 
-def nobody_in_common(chunks: Sequence[Slates]) -> Finding:
+def describe_no_common_user(chunks: Sequence[Slates]) -> Finding:
     """No user is on both sides."""
     shown = [user for slates in chunks for user in slates.users.take(slates.shown.lengths.nonzero()[0][:3]).tolist()]
     truth = [user for slates in chunks for user in slates.users.take(slates.relevant.lengths.nonzero()[0][:3]).tolist()]
@@ -45,12 +45,12 @@ def nobody_in_common(chunks: Sequence[Slates]) -> Finding:
     return Finding(
         "users in common",
         "alarm",
-        f"no user is on both sides: e.g. {_quoted(shown)} have recommendations, {_quoted(truth)} relevant items",
+        f"no user is on both sides: e.g. {_quote(shown)} have recommendations, {_quote(truth)} relevant items",
         f"every value is 0{_hint(*sides)}",
     )
 
 
-def nothing_in_common(chunks: Sequence[Slates]) -> Iterator[Finding]:
+def find_no_common_item(chunks: Sequence[Slates]) -> Iterator[Finding]:
     """No relevant item is in any list."""
     shown: set[str] = set()
     truth: set[str] = set()
@@ -64,7 +64,7 @@ def nothing_in_common(chunks: Sequence[Slates]) -> Iterator[Finding]:
         yield Finding(
             "items in common",
             "alarm",
-            f"no relevant item is in any list: {_quoted(sorted(shown))} were shown, {_quoted(sorted(truth))} relevant",
+            f"no relevant item is in any list: {_quote(sorted(shown))} were shown, {_quote(sorted(truth))} relevant",
             f"every value is 0{_hint(shown, truth)}",
         )
 
@@ -88,5 +88,5 @@ def _texts(ids: Ids) -> set[str]:
     return set(map(str, ids.slice(0, SAMPLE).tolist()))
 
 
-def _quoted(values: Sequence[Any]) -> str:
+def _quote(values: Sequence[Any]) -> str:
     return ", ".join(map(repr, values[:3]))

@@ -67,17 +67,17 @@ def inspect(
         chosen = plugins.installed().loader_for(recommendations, relevance, loader)
         source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
         while hasattr(source, "open"):
-            source = source.open(_wanted(headline))
+            source = source.open(_list_needs(headline))
         if hasattr(source, "slates"):
             return _Look(headline, source, found).inspection()
         what = f"the lists of loader {chosen.name!r} are not in this process, so they were not inspected"
         found.append(Finding("not inspected", "note", what))
     except MisalignedError as error:
-        found.append(ids.other_type(error, recommendations, relevance, columns))
+        found.append(ids.describe_other_type(error, recommendations, relevance, columns))
     except BridgevalError as error:
         told = error.wrong + (f" ({error.found})" if error.found else "")
         found.append(Finding("unreadable", "stop", told, f"no metric can be computed; {error.hint}"))
-    return Inspection(str(headline), None, {}, _sorted(found))
+    return Inspection(str(headline), None, {}, _sort(found))
 
 
 def drop_missing(value: Any, role: Role, columns: Mapping[str, str] | None, found: list[Finding]) -> Any:
@@ -105,7 +105,7 @@ def drop_missing(value: Any, role: Role, columns: Mapping[str, str] | None, foun
     return table.filter(pc.invert(reduce(pc.or_, missing.values()))) if any(counts.values()) else value
 
 
-def _wanted(headline: Metric) -> Needs:
+def _list_needs(headline: Metric) -> Needs:
     """The needs of the headline metric and of the findings."""
     return headline.needs() | Needs(depth=None, optional=frozenset({"seen"}))
 
@@ -120,7 +120,7 @@ class _Look:
         self.found = found
         self.history = "seen" in source.offers
         headline.needs().check(str(headline), source.offers)
-        self.chunks: list[Slates] = list(source.slates(_wanted(headline)))
+        self.chunks: list[Slates] = list(source.slates(_list_needs(headline)))
         # A score matrix has no lists until it is ranked, so ties and seen items are not searched for.
         self.has_lists = all(hasattr(slates.shown, "offsets") for slates in self.chunks)
 
@@ -139,12 +139,12 @@ class _Look:
             looks += [self._common_items, self._ties, self._direction, self._seen]
         for look in looks:
             self.found.extend(look())
-        return Inspection(str(self.headline), self.value, users, _sorted(self.found))
+        return Inspection(str(self.headline), self.value, users, _sort(self.found))
 
     def _alignment(self) -> Iterator[Finding]:
         both, truth, shown = (self.users[name] for name in ("in both", "with relevance", "recommended to"))
         if not both and truth and shown:
-            yield ids.nobody_in_common(self.chunks)
+            yield ids.describe_no_common_user(self.chunks)
             return
         if lost := truth - both:
             yield Finding(
@@ -161,7 +161,7 @@ class _Look:
             yield Finding("users", "fine", f"all {both:,} users have recommendations and relevant items")
 
     def _common_items(self) -> Iterator[Finding]:
-        return ids.nothing_in_common(self.chunks)
+        return ids.find_no_common_item(self.chunks)
 
     def _short_lists(self) -> Iterator[Finding]:
         if not self.k:
@@ -190,7 +190,7 @@ class _Look:
     def _ties(self) -> Iterator[Finding]:
         if not self.k or not variations.breaks_ties(self.headline) or not self._scored:
             return
-        tied = self._sum(lambda slates: variations.tied_at(slates.shown, self.k))
+        tied = self._sum(lambda slates: variations.find_ties(slates.shown, self.k))
         low, high = (self._value(change) for change in (variations.worst_first, variations.best_first))
         what = f"{tied:,} of {self._count('counted'):,} lists have a tie at the cutoff ({self.k})"
         if low is None or high is None or self.value is None or high - low <= 1e-12:
@@ -242,7 +242,7 @@ class _Look:
         if not seen:
             yield Finding("seen items", "fine", "no recommended item is in the user's history")
             return
-        without = self._value(variations.without_seen)
+        without = self._value(variations.drop_seen)
         effect = "each takes a rank" if without is None else f"without them {self.headline} would be {without:.4f}"
         yield Finding("seen items", "alarm", f"{seen:,} recommended items are in the user's own history", effect, seen)
 
@@ -301,5 +301,5 @@ def _level(count: int, whole: int) -> Level:
     return "alarm" if count > LARGE_SHARE * whole else "note"
 
 
-def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def _sort(found: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: ORDER[finding.level]))

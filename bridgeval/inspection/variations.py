@@ -17,20 +17,20 @@ EVERY_ROW = Ranking(ties="given", duplicates="all", masked="keep")
 
 def best_first(slates: Slates) -> Slates:
     """Among equal scores the relevant come first, higher gains before lower: the best that a tie could do."""
-    return _reorder(slates, -gains_of_shown(slates))
+    return _reorder(slates, -look_up_gains(slates))
 
 
 def worst_first(slates: Slates) -> Slates:
     """Among equal scores the relevant come last, lower gains before higher."""
-    return _reorder(slates, gains_of_shown(slates))
+    return _reorder(slates, look_up_gains(slates))
 
 
-def without_seen(slates: Slates) -> Slates:
+def drop_seen(slates: Slates) -> Slates:
     """Lists without the items that the history has for the user; the rest moves up."""
     return replace(slates, shown=slates.shown.filter(~slates.shown.column("seen")))
 
 
-def gains_of_shown(slates: Slates) -> npt.NDArray[np.float64]:
+def look_up_gains(slates: Slates) -> npt.NDArray[np.float64]:
     """`[n]`: the highest gain of each shown pair, 0 for pairs that the truth does not have."""
     size = max(len(slates.items), 1)
     wanted = slates.shown.row_users * size + slates.shown.items
@@ -44,7 +44,7 @@ def gains_of_shown(slates: Slates) -> npt.NDArray[np.float64]:
     return np.where((last >= 0) & (keys[last] == wanted), gains[last], 0.0)
 
 
-def tied_at(lists: Lists, k: int) -> npt.NDArray[np.bool_]:
+def find_ties(lists: Lists, k: int) -> npt.NDArray[np.bool_]:
     """`[U]`: whether places k and k + 1 have the same score, so that a tie decides who is in."""
     scores = rank_lists(lists, EVERY_ROW, int(lists.items.max(initial=0)) + 1).columns["score"]
     at = lists.offsets[:-1] + k

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridgeval.errors import UnknownMetricError
 from bridgeval.report.exports import FORMAT, Exports, write_text
 from bridgeval.report.manifest import versions
-from bridgeval.report.table_view import Cell, Wide, WideRow, number
+from bridgeval.report.table_view import Cell, Wide, WideRow, format_number
 from bridgeval.stats.differences import CORRECTIONS, FAMILIES, TESTS, Difference, Mean, Settings
 from bridgeval.stats.tests import Friedman
 
@@ -102,14 +102,14 @@ class Comparison(Exports):
         )
         return [
             *who,
-            number(d.value),
-            number(d.baseline_value),
-            f"{signed(d.difference)} {d.mark}".strip(),
-            "" if math.isnan(d.low) else f"{signed(d.low)} .. {signed(d.high)}",
-            p_text(d.adjusted),
+            format_number(d.value),
+            format_number(d.baseline_value),
+            f"{format_signed(d.difference)} {d.mark}".strip(),
+            "" if math.isnan(d.low) else f"{format_signed(d.low)} .. {format_signed(d.high)}",
+            format_p(d.adjusted),
             f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.method == "paired" else "",
             "" if math.isnan(d.d_z) else f"{d.d_z:+.3f}",
-            "" if math.isnan(d.detectable) else number(d.detectable),
+            "" if math.isnan(d.detectable) else format_number(d.detectable),
         ]
 
     def to_pandas(self) -> pd.DataFrame:
@@ -148,19 +148,19 @@ class Comparison(Exports):
     __repr__ = __str__
 
 
-def p_text(p: float) -> str:
+def format_p(p: float) -> str:
     """Formats a p.
 
-    >>> p_text(0.01234), p_text(2e-9), p_text(float("nan"))
+    >>> format_p(0.01234), format_p(2e-9), format_p(float("nan"))
     ('0.0123', '<0.0001', 'undefined')
     """
     return "undefined" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Formats a difference with its sign.
 
-    >>> signed(0.5), signed(-0.25)
+    >>> format_signed(0.5), format_signed(-0.25)
     ('+0.5000', '-0.2500')
     """
-    return number(value) if math.isnan(value) or value < 0 else f"+{number(value)}"
+    return format_number(value) if math.isnan(value) or value < 0 else f"+{format_number(value)}"

@@ -82,11 +82,11 @@ class Definition:
     rules: tuple[str, ...]
 
 
-def definition_of(metric: Metric) -> Definition:
+def define(metric: Metric) -> Definition:
     """The definition of a metric as it stands, its parameters filled in.
 
     >>> import bridgeval
-    >>> definition = definition_of(bridgeval.parse("trec_eval:map_cut@5")[0])
+    >>> definition = define(bridgeval.parse("trec_eval:map_cut@5")[0])
     >>> definition.native
     'MAP(users="both", divide_by="relevant")@5'
     >>> definition.rules[0]
@@ -96,25 +96,25 @@ def definition_of(metric: Metric) -> Definition:
         str(metric),
         str(replace(metric, label=None)),
         metric.family,
-        direction_of(type(metric)),
-        summary_of(type(metric)),
+        name_direction(type(metric)),
+        read_summary(type(metric)),
         tuple(_rules(metric)),
     )
 
 
-def direction_of(metric: type[Metric]) -> str:
+def name_direction(metric: type[Metric]) -> str:
     if metric.higher_is_better is None:
         return "neither is better"
     return "higher is better" if metric.higher_is_better else "lower is better"
 
 
-def summary_of(metric: type[Metric]) -> str:
+def read_summary(metric: type[Metric]) -> str:
     """The docstring up to its first section or example, as paragraphs."""
     text = re.split(r"\n\s*(?:Attributes|Args|Returns):|\n\s*>>>", inspect.getdoc(metric) or "")[0]
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
 
 
-def parameters_of(metric: type[Metric]) -> dict[str, str]:
+def describe_parameters(metric: type[Metric]) -> dict[str, str]:
     """Parameter -> what its docstring says about it; shared ones by the table above, the rest by the class."""
     said: dict[str, str] = {}
     for one in reversed(metric.__mro__):
@@ -126,7 +126,7 @@ def parameters_of(metric: type[Metric]) -> dict[str, str]:
 
 def _rules(metric: Metric) -> Iterable[str]:
     values, defaults = metric.parameters, metric.default_parameters()
-    for name, said in parameters_of(type(metric)).items():
+    for name, said in describe_parameters(type(metric)).items():
         if name not in COMMON or name in ALWAYS or values[name] != defaults[name]:
             yield _in_words(name, values[name], said, values.get("k"))
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import BadParameterError
-from bridgeval.report.definitions import definition_of
-from bridgeval.report.table_view import EVERYONE, Row, Wide, wide_view
+from bridgeval.report.definitions import define
+from bridgeval.report.table_view import EVERYONE, Row, Wide, make_wide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Exports(ABC):
             for whole, result in report.results.items()
             for name in (whole, *(f"{whole}[{part}]" for part in result.parts))
         }
-        return wide_view(self.rows(), better)
+        return make_wide(self.rows(), better)
 
     def to_pandas(self) -> pd.DataFrame:
         """The long form as a frame."""
@@ -68,7 +68,7 @@ class Exports(ABC):
         return {
             "format": FORMAT,
             "results": [asdict(row) for row in self.rows()],
-            "definitions": {name: asdict(definition_of(metric)) for name, metric in metrics.items()},
+            "definitions": {name: asdict(define(metric)) for name, metric in metrics.items()},
             "population": {name: dict(vars(report.population)) for name, report in self.systems.items()},
             "loaders": {name: report.loader for name, report in self.systems.items()},
             "manifest": {"versions": versions(), **self.manifest},
@@ -80,14 +80,14 @@ class Exports(ABC):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The long form as CSV, numbers to the last digit."""
-        return write_text(_typed(self.to_pandas()).to_csv(index=False), path)
+        return write_text(_set_types(self.to_pandas()).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """The long form as Parquet; definitions and manifest are in the file's metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pa_parquet
 
-        table = pa.Table.from_pandas(_typed(self.to_pandas()), preserve_index=False)
+        table = pa.Table.from_pandas(_set_types(self.to_pandas()), preserve_index=False)
         about = {key: value for key, value in self.to_dict().items() if key != "results"}
         pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(_plain(about))}), path)
 
@@ -133,7 +133,7 @@ class Exports(ABC):
             **inputs: the evaluated objects by argument name (`recommendations=`, `relevance=`, `history=`, ...), as
                 paths or frames; the file then carries hashes of their content.
         """
-        from bridgeval.report.manifest import with_inputs
+        from bridgeval.report.manifest import add_inputs
 
         writers = {
             ".json": "to_json",
@@ -149,7 +149,7 @@ class Exports(ABC):
                 f"a report cannot be saved as {os.fspath(path)!r}",
                 hint=f"use an extension of {', '.join(writers)}",
             )
-        getattr(with_inputs(self, inputs) if inputs else self, writers[ending])(path)
+        getattr(add_inputs(self, inputs) if inputs else self, writers[ending])(path)
 
     def _repr_html_(self) -> str:
         """The table for a notebook."""
@@ -226,7 +226,7 @@ def _rows(system: str, report: Report) -> Iterator[Row]:
         yield Row(system, report.marked(one.metric), k, part, one.value, one.low, one.high, one.users)
 
 
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+def _set_types(frame: pd.DataFrame) -> pd.DataFrame:
     """The same frame with counts as nullable integers."""
     return frame.astype({name: kind for name, kind in WHOLE_NUMBERS.items() if name in frame})
 

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from bridgeval.report.exports import write_text
-from bridgeval.report.table_view import number
+from bridgeval.report.table_view import format_number
 from bridgeval.stats.non_inferiority import Check
 
 
@@ -59,10 +59,17 @@ class Gate:
         from tabulate import tabulate
 
         rows = [
-            [c.title, number(c.baseline), number(c.value), f"{c.gain:+.4f}", f"{c.bound:+.4f}", f"-{number(c.margin)}",
-             f"{c.users:,}", c.verdict]
-            for c in (*self.checks, *self.slices)
-        ]  # fmt: skip
+            [
+                check.title,
+                *map(format_number, (check.baseline, check.value)),
+                f"{check.gain:+.4f}",
+                f"{check.bound:+.4f}",
+                f"-{format_number(check.margin)}",
+                f"{check.users:,}",
+                check.verdict,
+            ]
+            for check in (*self.checks, *self.slices)
+        ]
         head = ["metric", "baseline", "now", "gain", f"{1 - self.alpha:.0%} bound", "limit", "users", "verdict"]
         slices = " No slice may drop significantly by more than its limit." if self.slices else ""
         rule = f"every metric must be shown to drop by less than its limit.{slices}"
@@ -87,11 +94,12 @@ class Gate:
 
 def describe(check: Check) -> str:
     """One check in a sentence."""
-    moved = f"{check.title} {number(check.baseline)} -> {number(check.value)} over {check.users:,} users"
-    allowed = f"the largest acceptable drop is {number(check.margin)}"
+    moved = f"{check.title} {format_number(check.baseline)} -> {format_number(check.value)} over {check.users:,} users"
+    allowed = f"the largest acceptable drop is {format_number(check.margin)}"
     if check.verdict == "holds":
         return f"{moved}: holds, a drop of {check.limit} is ruled out (p = {check.p:.3g})"
     if check.verdict == "worse":
         adjusted = f" (Holm-adjusted p = {check.p_worse:.3g})" if check.slice else ""
-        return f"{moved}: worse, it drops by {number(-check.gain)} and {allowed}{adjusted}"
-    return f"{moved}: unsure, the drop could be {number(-check.bound)} and {allowed}; use more users or a wider limit"
+        return f"{moved}: worse, it drops by {format_number(-check.gain)} and {allowed}{adjusted}"
+    possible = format_number(-check.bound)
+    return f"{moved}: unsure, the drop could be {possible} and {allowed}; use more users or a wider limit"

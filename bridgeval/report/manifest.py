@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
     return {"bridgeval": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
-def with_inputs(reports: E, inputs: Mapping[str, Any]) -> E:
+def add_inputs(reports: E, inputs: Mapping[str, Any]) -> E:
     """The same reports with hashes of the inputs (paths, frames, mappings) in their manifest."""
     named = copy(reports)
     described = {name: _describe(value) for name, value in inputs.items() if value is not None}

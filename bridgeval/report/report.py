@@ -148,7 +148,7 @@ class Report(Exports, Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         numbers = self._numbers
-        return numbers[name] if name in numbers else numbers[self._spelled(name)]
+        return numbers[name] if name in numbers else numbers[self._find_name(name)]
 
     def __iter__(self) -> Any:
         return iter(self._numbers)
@@ -167,7 +167,7 @@ class Report(Exports, Mapping[str, float]):
                 raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
             elsewhere = [table for table in named.values() if not isinstance(table, UserTable)]
             return next(iter(elsewhere or named.values())).together(named)
-        own = self._spelled(name)
+        own = self._find_name(name)
         if own not in self.collected:
             hint = (
                 "evaluate with per_user=True"
@@ -192,7 +192,7 @@ class Report(Exports, Mapping[str, float]):
 
     __repr__ = __str__
 
-    def _spelled(self, name: str) -> str:
+    def _find_name(self, name: str) -> str:
         """The report's own spelling of a name; a toolkit's prefix may be left out if the rest is unique."""
         lower = name.lower()
         for spelled in self.results:

@@ -36,7 +36,7 @@ class Row:
         ('177', '0.5000')
         """
         is_count = math.isnan(self.low) and float(self.value).is_integer() and self.value > 1
-        return f"{self.value:,.0f}" if is_count else number(self.value)
+        return f"{self.value:,.0f}" if is_count else format_number(self.value)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Wide:
         return str(tabulate(lines, self.head, disable_numparse=True, colalign=aligned))
 
 
-def wide_view(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
+def make_wide(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
     """The wide view of a long form.
 
     Args:
@@ -85,26 +85,28 @@ def wide_view(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if len(systems) < 2:
-        texts = [(row.text, interval(row.low, row.high), count(row.users)) for row in rows]
+        texts = [(row.text, format_interval(row.low, row.high), format_count(row.users)) for row in rows]
         lines = [WideRow(_title(row), tuple(map(Cell, cells))) for row, cells in zip(rows, texts, strict=True)]
         return Wide(["metric", "value", "95% interval", "users"], lines)
     by_title: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_title.setdefault(_title(row), {})[row.system] = row
-    wide = [WideRow(title, _compared(found, systems, better)) for title, found in by_title.items()]
+    wide = [WideRow(title, _make_cells(found, systems, better)) for title, found in by_title.items()]
     return Wide(["metric", *systems], wide)
 
 
-def _compared(found: Mapping[str, Row], systems: Sequence[str], better: Mapping[str, bool | None]) -> tuple[Cell, ...]:
+def _make_cells(
+    found: Mapping[str, Row], systems: Sequence[str], better: Mapping[str, bool | None]
+) -> tuple[Cell, ...]:
     metric = next(iter(found.values())).metric
-    best = best_of((row.value for row in found.values()), better.get(metric))
+    best = find_best((row.value for row in found.values()), better.get(metric))
     return tuple(
-        Cell(_with_half_width(found[name]), found[name].value == best) if name in found else Cell("")
+        Cell(_format_with_half_width(found[name]), found[name].value == best) if name in found else Cell("")
         for name in systems
     )
 
 
-def _with_half_width(row: Row) -> str:
+def _format_with_half_width(row: Row) -> str:
     return row.text + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
 
 
@@ -112,10 +114,10 @@ def _title(row: Row) -> str:
     return row.metric if row.slice == EVERYONE else f"{row.metric} · {row.slice}"
 
 
-def best_of(values: Iterable[float], higher: bool | None) -> float | None:
+def find_best(values: Iterable[float], higher: bool | None) -> float | None:
     """The best of several; None where neither direction is better, or where all are the same.
 
-    >>> best_of([1.0, 3.0], True), best_of([1.0, 3.0], False), best_of([2.0, 2.0], True)
+    >>> find_best([1.0, 3.0], True), find_best([1.0, 3.0], False), find_best([2.0, 2.0], True)
     (3.0, 1.0, None)
     """
     finite = [value for value in values if math.isfinite(value)]
@@ -124,13 +126,13 @@ def best_of(values: Iterable[float], higher: bool | None) -> float | None:
     return max(finite) if higher else min(finite)
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     return "undefined" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
 
 
-def interval(low: float, high: float) -> str:
+def format_interval(low: float, high: float) -> str:
     return "" if math.isnan(low) else f"{low:.4f} .. {high:.4f}"
 
 
-def count(users: int | None) -> str:
+def format_count(users: int | None) -> str:
     return "" if users is None else f"{users:,}"

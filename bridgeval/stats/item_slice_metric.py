@@ -72,7 +72,7 @@ class ByItems(Metric):
 
     @staticmethod
     def of(metrics: Sequence[Metric], labels: Sequence[Labels]) -> ByItems:
-        return ByItems(tuple(metrics), _content(labels), tuple(labels))
+        return ByItems(tuple(metrics), _hash_labels(labels), tuple(labels))
 
     @property
     def plan(self) -> Plan:
@@ -91,9 +91,9 @@ class ByItems(Metric):
 
     def update(self, blocks: Blocks) -> Joint:
         plan = self.plan
-        return Joint(tuple(Joint(self._of(plan, blocks, kind, code)) for kind, code, _ in self.keys))
+        return Joint(tuple(Joint(self._update_slice(plan, blocks, kind, code)) for kind, code, _ in self.keys))
 
-    def _of(self, plan: Plan, blocks: Blocks, kind: Labels, code: int) -> States:
+    def _update_slice(self, plan: Plan, blocks: Blocks, kind: Labels, code: int) -> States:
         batch, lookup = blocks.batch, blocks.lookup
         codes = lookup.once((kind.kind, "codes"), lambda: kind.table.aligned(batch.slates.items))
         everything = batch.slates.relevant
@@ -120,19 +120,19 @@ class ByItems(Metric):
             tables = {metric: result.per_user for metric, result in self.plan.compute(states.parts).items()}
             relevant = tables[COUNT]
             if relevant is not None and len(relevant):
-                values = {name: _of_users(tables[metric], relevant) for name, metric in names.items()}
+                values = {name: _select_users(tables[metric], relevant) for name, metric in names.items()}
                 found.append(ItemSlice(kind.kind, label, relevant, values))
         return tuple(found)
 
 
-def _of_users(table: UserTable | None, some: UserTable) -> UserTable:
+def _select_users(table: UserTable | None, some: UserTable) -> UserTable:
     if table is None or table.users is None or some.users is None:
         return UserTable(None, np.zeros(0))
     here = np.flatnonzero(table.users.positions_in(some.users) >= 0)
     return UserTable(table.users.take(here), table.values[here])
 
 
-def _content(labels: Sequence[Labels]) -> str:
+def _hash_labels(labels: Sequence[Labels]) -> str:
     whole = hashlib.sha256()
     for one in labels:
         whole.update(repr((one.kind, one.table.labels, one.table.ids.tolist())).encode())

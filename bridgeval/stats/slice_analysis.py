@@ -59,7 +59,7 @@ def slice_values(
     for kind, label, users in find_members(labels, panel.users):
         rows += slicing.rows(panel.take_users(users), np.ones(len(panel.users)), kind, label, "user")
     for kind in [one.kind for one in labels if one.side == "item"]:
-        rows += slicing.item_rows(kind, _shared_slices(panel, item_slices, kind))
+        rows += slicing.item_rows(kind, _find_shared_slices(panel, item_slices, kind))
     means = tuple(row for row in rows if isinstance(row, SliceMean))
     changes = tuple(row for row in rows if isinstance(row, SliceChange))
     return Slices(means, changes, tuple(name for name in known if name not in panel.metrics))
@@ -76,7 +76,7 @@ def find_members(labels: Sequence[Labels], users: Ids) -> Iterator[tuple[str, st
                     yield kind.kind, label, where
 
 
-def _shared_slices(panel: Panel, systems: ItemSlices, kind: str) -> dict[str, dict[str, ItemSlice]]:
+def _find_shared_slices(panel: Panel, systems: ItemSlices, kind: str) -> dict[str, dict[str, ItemSlice]]:
     """Label -> system -> slice, of labels that all systems have."""
     found: dict[str, dict[str, ItemSlice]] = {}
     for system in panel.systems:

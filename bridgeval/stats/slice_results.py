@@ -89,14 +89,14 @@ class Slices:
 
     def worst(self, metric: str, system: str | None = None, kind: str | None = None) -> SliceMean:
         """The slice with the worst mean: lowest, or highest where lower is better."""
-        rows = [row for row in _chosen(self.means, metric, system, kind) if not math.isnan(row.value)]
+        rows = [row for row in _select(self.means, metric, system, kind) if not math.isnan(row.value)]
         if not rows:
             raise BadParameterError(f"there is no slice of {metric!r}", hint=f"metrics: {', '.join(self.metrics)}")
         return (max if rows[0].higher_is_better is False else min)(rows, key=lambda row: row.value)
 
     def movers(self, metric: str, system: str | None = None, kind: str | None = None) -> list[SliceChange]:
         """The contribution of each slice to the whole difference, the largest first."""
-        rows = _chosen(self.changes, metric, system, kind)
+        rows = _select(self.changes, metric, system, kind)
         return sorted(rows, key=lambda row: -abs(row.contribution))
 
     @property
@@ -139,12 +139,12 @@ class Slices:
         for own_kind in self.kinds if kind is None else [kind]:
             for name in self.metrics if metric is None else [metric]:
                 for system in self.systems:
-                    if any(not math.isnan(row.value) for row in _chosen(self.means, name, system, own_kind)):
-                        lines.append(_worst(self.worst(name, system, own_kind)))
+                    if any(not math.isnan(row.value) for row in _select(self.means, name, system, own_kind)):
+                        lines.append(_describe_worst(self.worst(name, system, own_kind)))
                 for pair in dict.fromkeys((row.system, row.baseline) for row in self.changes):
                     rows = [row for row in self.movers(name, pair[0], own_kind) if row.baseline == pair[1]]
                     if rows:
-                        lines.append(_moved(rows))
+                        lines.append(_describe_movers(rows))
         if self.left_out and metric is None:
             lines.append(f"Not sliced, because they are not means over users: {', '.join(self.left_out)}.")
         return lines
@@ -178,12 +178,12 @@ def _beside(row: SliceChange) -> dict[str, Any]:
     return numbers | ends | {"share_difference": row.share}
 
 
-def _worst(row: SliceMean) -> str:
+def _describe_worst(row: SliceMean) -> str:
     who = f"{row.system}: " if row.system else ""
     return f"{who}{row.metric} is worst for {row.kind} = {row.slice}: {row.value:.4f} ({row.users:,} users)."
 
 
-def _moved(rows: Sequence[SliceChange]) -> str:
+def _describe_movers(rows: Sequence[SliceChange]) -> str:
     total, rest = math.fsum(row.contribution for row in rows), [row for row in rows if row.slice == TOGETHER]
     first = next(row for row in rows if row.slice != TOGETHER)
     if all(row.contribution == 0 for row in rows):
@@ -200,5 +200,5 @@ def _moved(rows: Sequence[SliceChange]) -> str:
 Row = TypeVar("Row", SliceMean, SliceChange)
 
 
-def _chosen(rows: Sequence[Row], metric: str, system: str | None, kind: str | None) -> list[Row]:
+def _select(rows: Sequence[Row], metric: str, system: str | None, kind: str | None) -> list[Row]:
     return [r for r in rows if r.metric == metric and system in (None, r.system) and kind in (None, r.kind)]

@@ -112,7 +112,7 @@ def holm(p: Floats) -> Floats:
     >>> holm(np.array([0.020, 0.021, 0.022])).round(6).tolist()
     [0.06, 0.06, 0.06]
     """
-    return _adjusted(p, lambda n: np.arange(n, 0.0, -1), np.maximum.accumulate)
+    return _adjust(p, lambda n: np.arange(n, 0.0, -1), np.maximum.accumulate)
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
@@ -128,10 +128,10 @@ def benjamini_hochberg(p: Floats) -> Floats:
     def step_up(values: Floats) -> Floats:
         return np.minimum.accumulate(values[::-1])[::-1]
 
-    return _adjusted(p, lambda n: n / np.arange(1.0, n + 1), step_up)
+    return _adjust(p, lambda n: n / np.arange(1.0, n + 1), step_up)
 
 
-def _adjusted(p: Floats, factors: Callable[[int], Floats], step: Callable[[Floats], Floats]) -> Floats:
+def _adjust(p: Floats, factors: Callable[[int], Floats], step: Callable[[Floats], Floats]) -> Floats:
     adjusted = np.full(len(p), math.nan)
     tests = np.flatnonzero(~np.isnan(p))
     order = tests[np.argsort(p[tests], kind="stable")]

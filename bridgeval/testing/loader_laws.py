@@ -14,7 +14,7 @@ from bridgeval.engine.source import Source, Sources, make_source
 from bridgeval.engine.summary import Result
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MRR, Precision, Recall, nDCG
-from bridgeval.testing.results import difference, law_of, require
+from bridgeval.testing.results import difference, name_law, require
 from bridgeval.testing.world import World, world as small_world
 
 # Between them they read lists, order, cutoffs, gains and who is there.
@@ -46,17 +46,17 @@ def check_loader(
     """
     data = world if world is not None else small_world()
     who = f"loader {getattr(loader, 'name', '')!r}"
-    with law_of(who, "it has a name"):
+    with name_law(who, "it has a name"):
         require(isinstance(loader.name, str) and bool(loader.name), f"name is {loader.name!r}")
-    with law_of(who, "it recognizes its own and nothing else"):
+    with name_law(who, "it recognizes its own and nothing else"):
         require(loader.recognizes(recommendations, relevance) is True, "its own is not recognized")
         for other in (None, object(), 7):
             require(loader.recognizes(other, other) is False, f"{other!r} is recognized")
-    with law_of(who, "recognizing imports nothing"):
+    with name_law(who, "recognizing imports nothing"):
         before = set(sys.modules)
         loader.recognizes(recommendations, relevance)
         require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
-    with law_of(who, "its source offers what it was given"):
+    with name_law(who, "its source offers what it was given"):
         source = loader.load(recommendations, relevance, **extras)
         require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
         source = cast(Source, source)
@@ -68,7 +68,7 @@ def check_loader(
         ("it gives the same in batches", 1),
         ("it can be run again", None),
     ):
-        with law_of(who, law):
+        with name_law(who, law):
             found = _results(source, batch_size)
             for metric in METRICS:
                 differs = difference(expected[metric], found[metric])

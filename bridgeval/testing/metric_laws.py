@@ -27,7 +27,7 @@ from bridgeval.spec import parse
 from bridgeval.tables.context import Context
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Slates
-from bridgeval.testing.results import difference, law_of, require
+from bridgeval.testing.results import difference, name_law, require
 from bridgeval.testing.world import World, world as small_world
 
 CPU = torch.device("cpu")
@@ -53,10 +53,10 @@ def check_metric(metric: Metric, *, world: World | None = None) -> None:
     """
     trial = Trial(metric, world if world is not None else small_world())
     for law, keep in LAWS.items():
-        with law_of(str(metric), law):
+        with name_law(str(metric), law):
             keep(trial)
     if world is None:
-        with law_of(str(metric), "string ids change nothing"):
+        with name_law(str(metric), "string ids change nothing"):
             _chunks_change_nothing(Trial(metric, small_world("string")))
 
 

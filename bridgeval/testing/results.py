@@ -13,7 +13,7 @@ TOLERANCE = 1e-12
 
 
 @contextmanager
-def law_of(who: str, law: str) -> Iterator[None]:
+def name_law(who: str, law: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:

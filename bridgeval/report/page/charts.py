@@ -56,10 +56,9 @@ def draw_curves(systems: Sequence[Curve]) -> Markup:
 
     def draw(axes: Axes) -> None:
         for at, curve in enumerate(systems):
-            axes.plot(
-                curve.cutoffs, curve.values, color=color_of(at), marker=marker_of(at), markersize=5, linewidth=1.8
-            )
-            axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=color_of(at), alpha=0.16, linewidth=0)
+            color, marker = choose_style(at)
+            axes.plot(curve.cutoffs, curve.values, color=color, marker=marker, markersize=5, linewidth=1.8)
+            axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=color, alpha=0.16, linewidth=0)
         axes.set_xticks(sorted({k for curve in systems for k in curve.cutoffs}))
         axes.set_xlabel("k")
         axes.margins(x=0.05)
@@ -76,11 +75,12 @@ def draw_distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
         low, high = float(everything.min()), float(everything.max())
         edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
         for at, values in enumerate(defined):
+            color, _ = choose_style(at)
             shares = np.histogram(values, edges)[0] / max(len(values), 1) * 100
             if len(defined) < 3:
-                axes.stairs(shares, edges, color=color_of(at), fill=True, alpha=0.14)
-            axes.stairs(shares, edges, color=color_of(at), linewidth=1.4)
-            axes.axvline(float(values.mean()), color=color_of(at), linestyle="--", linewidth=1.4)
+                axes.stairs(shares, edges, color=color, fill=True, alpha=0.14)
+            axes.stairs(shares, edges, color=color, linewidth=1.4)
+            axes.axvline(float(values.mean()), color=color, linestyle="--", linewidth=1.4)
         axes.set_ylabel("% of users")
         axes.set_xlim(edges[0], edges[-1])
 
@@ -95,8 +95,9 @@ def draw_trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], 
         if len(best) > 1:
             axes.plot(*zip(*best, strict=True), color=INK, linestyle=":", linewidth=1.4, zorder=1)
         for at, (x, y) in enumerate(points):
-            face = color_of(at) if at in front else "none"
-            axes.plot(x, y, marker_of(at), color=color_of(at), markersize=10, markeredgewidth=1.8, markerfacecolor=face)
+            color, marker = choose_style(at)
+            face = color if at in front else "none"
+            axes.plot(x, y, marker, color=color, markersize=10, markeredgewidth=1.8, markerfacecolor=face)
         axes.margins(0.25)
         if lower_is_better:
             axes.invert_yaxis()
@@ -140,10 +141,10 @@ def draw_forest(rows: Sequence[Interval], zero: bool = True) -> Markup:
 
     def draw(axes: Axes) -> None:
         for at, row in enumerate(rows):
-            axes.plot([row.low, row.high], [at, at], color=color_of(row.series), linewidth=1.8, solid_capstyle="butt")
-            face = color_of(row.series) if row.filled else "none"
-            axes.plot(row.value, at, marker_of(row.series), markersize=6, markeredgecolor=color_of(row.series),
-                      markerfacecolor=face)  # fmt: skip
+            color, marker = choose_style(row.series)
+            axes.plot([row.low, row.high], [at, at], color=color, linewidth=1.8, solid_capstyle="butt")
+            face = color if row.filled else "none"
+            axes.plot(row.value, at, marker, markersize=6, markeredgecolor=color, markerfacecolor=face)
         if zero:
             axes.axvline(0, color=INK, linewidth=1)
         axes.set_yticks(range(len(rows)), [row.label for row in rows], parse_math=False)
@@ -167,7 +168,8 @@ def draw_ranks(names: Sequence[str], test: Friedman) -> Markup:
     def draw(axes: Axes) -> None:
         for at, (place, rank) in enumerate(zip(order.tolist(), ranks, strict=True)):
             axes.plot([rank, rank], [0, -at - 1], color=LINE, linewidth=1)
-            axes.plot(rank, 0, marker_of(place), color=color_of(place), markersize=7, clip_on=False)
+            color, marker = choose_style(place)
+            axes.plot(rank, 0, marker, color=color, markersize=7, clip_on=False)
             axes.annotate(names[place], (rank, -at - 1), xytext=(4, 0), textcoords="offset points", va="center",
                           color=INK, parse_math=False)  # fmt: skip
         for at, (first, last) in enumerate(joined):
@@ -199,14 +201,9 @@ def find_cliques(ranks: Sequence[float], critical: float) -> list[tuple[int, int
     return found
 
 
-def color_of(at: int) -> str:
-    """The color of a system by its position."""
-    return SERIES[at % len(SERIES)]
-
-
-def marker_of(at: int) -> str:
-    """The marker of a system by its position."""
-    return MARKERS[at % len(MARKERS)]
+def choose_style(at: int) -> tuple[str, str]:
+    """The color and the marker of a system by its position."""
+    return SERIES[at % len(SERIES)], MARKERS[at % len(MARKERS)]
 
 
 def draw_svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) -> Markup:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.metric import Metric
 from bridgeval.report.exports import Reports
-from bridgeval.report.table_view import EVERYONE, Row, interval
+from bridgeval.report.table_view import EVERYONE, Row, format_interval
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -95,7 +95,11 @@ class PageData:
         higher = self.metrics[self.headline or ""].higher_is_better
         order.sort(key=lambda row: row.value, reverse=higher is not False)
         best = order[0]
-        within = "" if math.isnan(best.low) else f" (95% interval {interval(best.low, best.high).replace('..', 'to')})"
+        within = (
+            ""
+            if math.isnan(best.low)
+            else f" (95% interval {format_interval(best.low, best.high).replace('..', 'to')})"
+        )
         if len(order) == 1 or higher is None:
             return f"{self.headline} is {best.text}{within}" + (f" for {best.system}." if best.system else ".")
         second = order[1]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from bridgeval.report.definitions import definition_of
+from bridgeval.report.definitions import define
 from bridgeval.report.page.page_data import PageData
 from bridgeval.report.page.rendering import render
-from bridgeval.report.table_view import Row, best_of, interval
+from bridgeval.report.table_view import Row, find_best, format_interval
 from bridgeval.stats.slice_results import Slices
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def definitions(data: PageData) -> Section | None:
     grouped: dict[tuple[Any, ...], list[str]] = {}
     asked = {r.marked(name): metric for r in data.systems.values() for name, metric in r.metrics.items()}
     for name, metric in asked.items():
-        one = definition_of(metric)
+        one = define(metric)
         native = one.native.removesuffix(f"@{getattr(metric, 'k', None)}")
         grouped.setdefault((native, one.family, one.direction, one.summary, one.rules), []).append(name)
     if not grouped:
@@ -272,7 +272,7 @@ class Bar:
 def _make_card(data: PageData, name: str) -> dict[str, Any]:
     found = data.rows[name]
     scale = max((v for row in found.values() for v in (row.value, row.high) if math.isfinite(v)), default=0.0)
-    best = best_of((row.value for row in found.values()), data.metrics[name].higher_is_better)
+    best = find_best((row.value for row in found.values()), data.metrics[name].higher_is_better)
 
     def percent(value: float) -> float:
         return round(min(max(100 * value / scale, 0.0), 100.0), 2) if scale > 0 and math.isfinite(value) else 0.0
@@ -281,18 +281,18 @@ def _make_card(data: PageData, name: str) -> dict[str, Any]:
         Bar(system, row.text, row.value == best, percent(row.value), percent(row.low), percent(row.high))
         for system, row in found.items()
     ]
-    return {"name": name, "direction": definition_of(data.metrics[name]).direction, "bars": bars}
+    return {"name": name, "direction": define(data.metrics[name]).direction, "bars": bars}
 
 
 def _make_line(data: PageData, name: str, found: dict[str, Row]) -> dict[str, Any]:
     """A row of the table of results; None for a system without the metric."""
     metric = data.metrics[name]
-    best = best_of((one.value for one in found.values()), metric.higher_is_better)
+    best = find_best((one.value for one in found.values()), metric.higher_is_better)
     cells = [
         {
             "value": row.value,
             "text": row.text,
-            "interval": interval(row.low, row.high).replace("..", "to"),
+            "interval": format_interval(row.low, row.high).replace("..", "to"),
             "best": row.value == best,
             "users": row.users,
         }
