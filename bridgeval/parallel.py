@@ -7,18 +7,15 @@ nested teams of threads would wait for each other: batches in parallel took 140 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
 from itertools import chain, islice
 from threading import local
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -94,13 +91,7 @@ def _open_pool(threads: int) -> ThreadPoolExecutor:
 
 def _start_worker() -> None:
     _thread.is_worker = True
-    # OpenMP keeps this limit for each thread, so neither the caller nor a thread that it starts meanwhile sees it.
-    _find_openmp().limit(limits=1)
-
-
-@cache
-def _find_openmp() -> ThreadpoolController:
-    """The OpenMP libraries of this process. Finding them takes 5 ms, so it is done once."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="openmp")
+    # OpenMP, which torch is built on, keeps its number of threads for each thread apart: this changes the new thread of
+    # the pool and no other. Where OpenMP cannot be found, nested threads only cost time.
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "omp_set_num_threads"):
+        library.omp_set_num_threads(1)
