@@ -54,7 +54,7 @@ def items_by_history(history: Any, cold: int = 5, columns: Mapping[str, str] | N
 
 
 def items_by_popularity(history: Any, into: int = 10, columns: Mapping[str, str] | None = None) -> pa.Table:
-    """Item -> quantile of how many users of the history have it; deciles unless said otherwise."""
+    """Item -> quantile of how many users of the history have it; deciles by default."""
     popularity = History.of(read_rows(history, "history", columns)).popularity
     table = pa.table({"item_id": popularity.ids.to_arrow(), "item popularity": popularity.values})
     return in_quantiles(table, into)
@@ -71,13 +71,13 @@ def by_history_length(history: Any, cold: int = 5, columns: Mapping[str, str] | 
 
 
 def by_popularity(history: Any, into: int = 10, columns: Mapping[str, str] | None = None) -> pa.Table:
-    """User -> quantile of how popular the items of the user's history are on average; deciles unless said otherwise."""
+    """User -> quantile of how popular the items of the user's history are on average; deciles by default."""
     users, counts, popularity = _histories(history, columns)
     return in_quantiles(pa.table({"user_id": users.to_arrow(), "popularity": popularity / counts}), into)
 
 
 def in_quantiles(table: Any, into: int = 10) -> pa.Table:
-    """Cuts the numeric columns of a table into quantiles of equally many rows; deciles unless said otherwise.
+    """Cuts the numeric columns of a table into quantiles of equally many rows; deciles by default.
 
     Equal numbers are never separated, so quantiles may be uneven, or fewer.
 

@@ -65,7 +65,7 @@ class Verification:
 
 
 def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANCE) -> Verification:
-    """Evaluates a report again that `to_json` wrote.
+    """Evaluates a report of `to_json` again, and compares.
 
     Args:
         document: the parsed JSON.

@@ -16,7 +16,7 @@ from bridgeval.engine.summary import Result
 
 @dataclass(frozen=True)
 class Census(Metric):
-    """Counts of users, rows and oddities, by the native decisions about meaning.
+    """Counts of users, rows and oddities, by the native decisions about meaning; `Population` describes each.
 
     Attributes:
         depth: lists shorter than this are called short; 0 calls none so.
@@ -38,21 +38,21 @@ class Census(Metric):
         counts = {
             "users": in_shown | in_truth,
             "counted": counted,
-            "shown nothing": counted & (listed == 0),
+            "shown_nothing": counted & (listed == 0),
             "no relevance given": in_shown & ~in_truth,
             "no relevant item": in_truth & (blocks[RelevantCount()] == 0),
         }
         if self.depth:
-            counts["short lists"] = counted & (listed < self.depth)
+            counts["short_lists"] = counted & (listed < self.depth)
         sums = {name: int(flags.sum()) for name, flags in counts.items()}
-        sums |= {"shown rows": int(shown.lengths.sum()), "repeated shown rows": shown.repeated}
+        sums["repeated_shown"] = shown.repeated
         if shown.has("score"):
             seen = int(shown.seen.sum())
-            sums |= {"masked rows": int(shown.masked.sum()) - seen, "seen rows": seen}
-        sums |= {"relevant rows": int(truth.lengths.sum()), "repeated relevant rows": truth.repeated}
+            sums |= {"masked": int(shown.masked.sum()) - seen, "seen": seen}
+        sums |= {"relevant_rows": int(truth.lengths.sum()), "repeated_relevant": truth.repeated}
         if blocks.lookup.context.catalogue is not None:
-            sums["shown items not in the catalogue"] = _count_unknown(blocks, blocks[Ranked()].items)
-            sums["relevant items not in the catalogue"] = _count_unknown(blocks, truth.items)
+            sums["unknown_shown"] = _count_unknown(blocks, blocks[Ranked()].items)
+            sums["unknown_relevant"] = _count_unknown(blocks, truth.items)
         return Sums(sums)
 
     def compute(self, state: Any) -> Result:

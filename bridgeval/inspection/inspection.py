@@ -167,7 +167,7 @@ class _Look:
         if not self.k:
             return
         counted = self._count("counted")
-        short = self._count("short lists") - self._count("shown nothing")
+        short = self._count("short_lists") - self._count("shown_nothing")
         if not short:
             yield Finding("short lists", "fine", f"every list has at least {self.k} items")
             return
@@ -175,7 +175,7 @@ class _Look:
         yield Finding("short lists", _level(short, counted), what, "missing places count as misses", short)
 
     def _repeats(self) -> Iterator[Finding]:
-        shown, relevant = self._count("repeated shown rows"), self._count("repeated relevant rows")
+        shown, relevant = self._count("repeated_shown"), self._count("repeated_relevant")
         if shown:
             what = f"{shown:,} recommendations repeat a (user, item) pair"
             effect = f"the best rank counts; {self._becomes('if each time counted', duplicates='all')}"
@@ -222,8 +222,8 @@ class _Look:
     def _unknown(self) -> Iterator[Finding]:
         if self.context.catalogue is None:
             return
-        shown = self._count("shown items not in the catalogue")
-        relevant, rows = self._count("relevant items not in the catalogue"), self._count("relevant rows")
+        shown = self._count("unknown_shown")
+        relevant, rows = self._count("unknown_relevant"), self._count("relevant_rows")
         if shown:
             what = f"{shown:,} shown items are not in the catalogue or history"
             effect = "each takes a rank; metrics over the catalogue exclude them"
@@ -257,7 +257,7 @@ class _Look:
             yield Finding("rows not relevant", "note", what, effect, below)
 
     def _masked(self) -> Iterator[Finding]:
-        if masked := self._count("masked rows"):
+        if masked := self._count("masked"):
             yield Finding("masked rows", "note", f"{masked:,} rows are scored -inf", "they are not shown", masked)
 
     def _count(self, what: str) -> int:

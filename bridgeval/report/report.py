@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from bridgeval.stats.slice_results import Slices
 
 
-# Why users of the recommendations are excluded.
+# Why users are left out.
 NO_RELEVANCE = "no relevance given"
+REASONS = (NO_RELEVANCE, "no relevant item")
 # The treatment of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
 REPEATED_SHOWN = {"best": "the best one counts", "all": "each keeps its place"}
 REPEATED_RELEVANT = {"best": "the highest gain counts", "first": "the first one counts", "all": "each one counts"}
@@ -47,35 +48,23 @@ class Population:
         unknown_relevant: relevant rows whose item the catalogue does not have.
     """
 
-    users: int
-    counted: int
-    left_out: Mapping[str, int]
-    shown_nothing: int
-    short_lists: int
-    repeated_shown: int
-    repeated_relevant: int
-    masked: int
+    users: int = 0
+    counted: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    shown_nothing: int = 0
+    short_lists: int = 0
+    repeated_shown: int = 0
+    repeated_relevant: int = 0
+    masked: int = 0
     unknown_shown: int | None = None
     unknown_relevant: int | None = None
     seen: int = 0
 
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
-        """From the counts of the Census."""
-        reasons = (NO_RELEVANCE, "no relevant item")
-        return Population(
-            notes.get("users", 0),
-            notes.get("counted", 0),
-            {reason: notes[reason] for reason in reasons if notes.get(reason)},
-            notes.get("shown nothing", 0),
-            notes.get("short lists", 0),
-            notes.get("repeated shown rows", 0),
-            notes.get("repeated relevant rows", 0),
-            notes.get("masked rows", 0),
-            notes.get("shown items not in the catalogue"),
-            notes.get("relevant items not in the catalogue"),
-            notes.get("seen rows", 0),
-        )
+        """From the counts of the Census, which have the names of the attributes and of the reasons."""
+        known = {name: count for name, count in notes.items() if name in Population.__dataclass_fields__}
+        return Population(**known, left_out={reason: notes[reason] for reason in REASONS if notes.get(reason)})
 
     def sentences(self, metrics: Iterable[Metric] = ()) -> list[str]:
         """Sentences: who was counted; then each oddity that occurred, and how these metrics treat it."""

@@ -207,6 +207,7 @@ def _assign_groups(users: Ids, seed: int) -> npt.NDArray[np.uint64]:
     """`[n]`: the group of each user, from a hash of the id."""
     import pandas as pd
 
+    # Hashed again, so that the groups of two seeds do not resemble each other.
     salted = pd.util.hash_array(users.to_numpy()) ^ np.uint64(seed % 2**64)
     return pd.util.hash_array(salted) % np.uint64(GROUPS)
 

@@ -156,11 +156,13 @@ class SetOrderAUC(TopKMetric):
 
 def _count_pairs(numbers: Tensor, found: Tensor, valid: Tensor) -> Tensor:
     """`[B]`: the sum of the hits before each miss, with items in the order of a Java hash set of their numbers."""
+    # Java's HashMap doubles its table above a load of 3/4, and mixes the upper half of a hash into the lower.
     sizes = valid.sum(1, keepdim=True)
     buckets = torch.full_like(sizes, SMALLEST_TABLE)
     while bool((grown := sizes * 4 > buckets * 3).any()):
         buckets = torch.where(grown, buckets * 2, buckets)
     hashed = (numbers ^ (numbers >> 16)) % buckets
+    # By bucket, then by number; items that are not there come last.
     order = torch.argsort((hashed << 32) + numbers + ((~valid).long() << 62), dim=1)
     hit, there = found.gather(1, order), valid.gather(1, order)
     return (hit.cumsum(1) * (~hit & there)).sum(1)

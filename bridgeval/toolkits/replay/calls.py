@@ -89,7 +89,10 @@ def count_repeats(rows: Rows) -> int:
 
 @dataclass(frozen=True)
 class Repeats(Metric):
-    """The number of recommendation rows that repeat an earlier (user, item)."""
+    """The number of recommendation rows that repeat an earlier (user, item).
+
+    A metric, because the batch has sorted these rows already; `count_repeats` sorts those of other data sets.
+    """
 
     name = "Repeats"
 

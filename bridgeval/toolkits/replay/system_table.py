@@ -74,7 +74,7 @@ class SystemTable:
             for column, metric in metrics.items()
         }
         tables = {column: table for column, table in users.items() if table is not None}
-        self._reports[name] = Report(dict(results), named, Population.of({}), "replay", tables)
+        self._reports[name] = Report(dict(results), named, Population(), "replay", tables)
 
 
 def compare_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
