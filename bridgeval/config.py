@@ -153,15 +153,11 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
         told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
         warnings.warn(told, BridgevalWarning, stacklevel=2)
     for system in request.recommendations:
-        lists, truth = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
         if request.inspect and not request.streamed:
-            with announce(f"inspecting {system}"):
-                inspections[system] = bridgeval.inspect(
-                    lists, truth, request.metrics, convention=request.convention, **request.extras()
-                )
+            inspections[system] = inspect_system(request, system)
         reports[system] = bridgeval.evaluate(
-            lists,
-            truth,
+            request.tables[f"recommendations[{system}]"],
+            request.tables["relevance"],
             request.metrics,
             convention=request.convention,
             per_user=bool(request.per_user or request.report),
@@ -173,6 +169,15 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             **request.extras(),
         )
     return Outcome(reports, inspections)
+
+
+def inspect_system(request: Request, system: str) -> Inspection:
+    """Inspects one system of a request."""
+    import bridgeval
+
+    lists, truth = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
+    with announce(f"inspecting {system}"):
+        return bridgeval.inspect(lists, truth, request.metrics, convention=request.convention, **request.extras())
 
 
 def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:

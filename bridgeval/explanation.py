@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from bridgeval import spec
@@ -131,10 +131,11 @@ def explain(
     towards = effects[1] - effects[0]
     moves = dict(zip(switched, (value - effects[0] for value in effects[2:]), strict=True))
     order = sorted(switched, key=lambda name: (-moves[name] if towards >= 0 else moves[name], switched.index(name)))
-    path = _values(recommendations, relevance, list(_path(plain, after, order)), given)
+    path = accumulate(order, lambda metric, name: metric.with_parameters(**{name: after[name]}), initial=plain)
+    values = _values(recommendations, relevance, list(path), given)
     steps = [
         Step(name, before[name], after[name], next_value - value, moves[name])
-        for name, value, next_value in zip(order, path, path[1:], strict=False)
+        for name, value, next_value in zip(order, values, values[1:], strict=False)
     ]
     steps.sort(key=lambda step: -abs(step.effect))
     return Explanation(str(start), str(end), (effects[0], effects[1]), tuple(steps))
@@ -145,13 +146,6 @@ def _single(metric: str | Metric, convention: str | None) -> Metric:
     if len(found) > 1:
         raise BadParameterError(f"{metric} asks for several metrics", hint="give one cutoff")
     return found[0]
-
-
-def _path(metric: Metric, after: Mapping[str, Any], order: list[str]) -> Iterator[Metric]:
-    yield metric
-    for name in order:
-        metric = metric.with_parameters(**{name: after[name]})
-        yield metric
 
 
 def _values(recommendations: Any, relevance: Any, metrics: list[Metric], given: dict[str, Any]) -> list[float]:

@@ -14,6 +14,7 @@ from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
 
 if TYPE_CHECKING:
+    from bridgeval.convention import Convention
     from bridgeval.plugins import Plugins
 
 
@@ -38,18 +39,14 @@ def parse(text: str, convention: str | None = None, plugins: Plugins | None = No
 def _parsed(text: str, convention: str | None, known: Plugins) -> tuple[Metric, ...]:
     toolkit, name, parameters, cutoffs = _split(text)
     if toolkit is None and convention is not None:
-        table = _convention(convention, known)
+        table = find_convention(convention, known)
         toolkit = convention if table.find(name) is not None else None
     return tuple(_make(text, toolkit, name, parameters, k, known) for k in cutoffs)
 
 
-def parse_all(
-    metrics: str | Metric | Iterable[str | Metric],
-    convention: str | None = None,
-    plugins: Plugins | None = None,
-) -> list[Metric]:
+def parse_all(metrics: str | Metric | Iterable[str | Metric], convention: str | None = None) -> list[Metric]:
     """The metrics of a list of names and metric objects, in order, without repeats."""
-    return list(name_all(metrics, convention, plugins).values())
+    return list(name_all(metrics, convention).values())
 
 
 def name_all(
@@ -143,7 +140,7 @@ def _make(
     if toolkit is None:
         maker: Callable[..., Any] = _native(name, known)
     else:
-        found = _convention(toolkit, known).find(name)
+        found = find_convention(toolkit, known).find(name)
         if found is None:
             raise _unknown(f"{toolkit}:{name}", known)
         own, maker = found
@@ -210,7 +207,7 @@ def _parts(value: Any, toolkit: str | None, k: int | None, known: Plugins) -> An
 
 
 def _takes_cutoff(toolkit: str | None, name: str, known: Plugins) -> bool:
-    found = None if toolkit is None else _convention(toolkit, known).find(name)
+    found = None if toolkit is None else find_convention(toolkit, known).find(name)
     if toolkit is not None and found is None:
         raise _unknown(f"{toolkit}:{name}", known)
     maker = _native(name, known) if found is None else found[1]
@@ -225,7 +222,8 @@ def _native(name: str, known: Plugins) -> type[Metric]:
     raise _unknown(name, known)
 
 
-def _convention(toolkit: str, known: Plugins) -> Any:
+def find_convention(toolkit: str, known: Plugins) -> Convention:
+    """The convention of a toolkit; raises UnknownMetricError if there is none."""
     if toolkit not in known.conventions:
         raise UnknownMetricError(
             f"there is no convention {toolkit!r}",

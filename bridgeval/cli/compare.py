@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridgeval.cli.options import ASKING, BY, FILES, options, settings_in
+from bridgeval.cli.options import ASKING, FILES, WRITING, options, settings_in
 
 if TYPE_CHECKING:
     from bridgeval.report.comparison import Comparison
@@ -25,13 +24,7 @@ TESTING = (
     click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
     click.option("--resamples", type=int, default=10_000, show_default=True, help="For bootstrap and permutation."),
     click.option("--seed", type=int, default=0, show_default=True),
-    BY,
-    click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]), default="table",
-                 show_default=True, help="The output format."),
-    click.option("--out", type=click.Path(dir_okay=False), help="Write it here, not to the terminal."),
-    click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
 )  # fmt: skip
-WRITERS = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "latex": "to_latex"}
 
 
 @click.command(
@@ -45,7 +38,7 @@ Examples:
 """
 )
 @click.argument("files", nargs=-1, metavar="[TRUTH] RECS...", required=True)
-@options(ASKING, FILES, TESTING)
+@options(ASKING, FILES, TESTING, WRITING)
 @click.pass_context
 def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """Is one system better than another?
@@ -107,12 +100,9 @@ def _systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _write(found: Comparison, given: dict[str, Any]) -> None:
-    from bridgeval.cli.output import write_file
+    from bridgeval.cli.output import WRITERS, write_file, write_text
 
-    text = f"{found}\n" if given["format"] == "table" else getattr(found, WRITERS[given["format"]])()
-    if given["out"]:
-        write_file(given["out"], lambda path: Path(path).write_text(text, encoding="utf-8"))
-    else:
-        click.echo(text, nl=False)
+    writer = WRITERS.get(given["format"])
+    write_text(f"{found}\n" if writer is None else getattr(found, writer)(), given["out"])
     if given["report"]:
         write_file(given["report"], found.to_html)

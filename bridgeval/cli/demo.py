@@ -6,7 +6,6 @@ import os
 
 import click
 
-# Metrics that are not installed are left out.
 METRICS = (
     "nDCG@5,10,20", "Recall@5,10,20", "MRR@10", "ItemCoverage@10", "Gini@10", "EPC@10", "ARP@10", "APLT@10",
 )  # fmt: skip
@@ -21,7 +20,6 @@ def demo(folder: str) -> None:
     """
     import pyarrow.parquet as pa_parquet
 
-    from bridgeval import plugins
     from bridgeval.cli import output
     from bridgeval.config import build_request, run
     from bridgeval.demo import sample
@@ -31,13 +29,12 @@ def demo(folder: str) -> None:
     os.makedirs(folder, exist_ok=True)
     for name, table in files.items():
         pa_parquet.write_table(table, _path(folder, name))
-    known = plugins.installed().metrics
     request = build_request(
         {
             "recommendations": {name: _path(folder, name) for name in made.systems},
             "relevance": _path(folder, "truth"),
             "history": _path(folder, "train"),
-            "metrics": [name for name in METRICS if name.partition("@")[0] in known],
+            "metrics": METRICS,
             "report": os.path.join(folder, "report.html"),
         }
     )

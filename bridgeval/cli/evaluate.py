@@ -6,14 +6,9 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import ASKING, BY, READING, options, request_from
+from bridgeval.cli.options import ASKING, READING, WRITING, options, request_from
 
-WRITING = (
-    BY,
-    click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]),
-                 help="The output format. [default: table]"),
-    click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),
-    click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
+RUNNING = (
     click.option("--per-user", type=click.Path(dir_okay=False), help="Write per-user values here, as Parquet."),
     click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
     click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: as many as fit]"),
@@ -34,7 +29,7 @@ Examples:
 """
 )
 @click.argument("files", nargs=-1, metavar="[RECS]... TRUTH")
-@options(ASKING, READING, WRITING)
+@options(ASKING, READING, WRITING, RUNNING)
 @click.pass_context
 def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
     """Evaluate recommendations against the relevant items.

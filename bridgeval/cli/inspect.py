@@ -29,21 +29,12 @@ def inspect(context: click.Context, /, files: tuple[str, ...], config: str | Non
     unknown and seen items, missing values, ids of different types; prints the effect of each on the first metric. Exits
     with 1 if no user can be evaluated.
     """
-    import bridgeval
     from bridgeval.cli import SAID_NO
     from bridgeval.cli.output import print_findings
+    from bridgeval.config import inspect_system
 
     request = request_from(context, files, config)
-    inspections = {
-        system: bridgeval.inspect(
-            request.tables[f"recommendations[{system}]"],
-            request.tables["relevance"],
-            request.metrics,
-            convention=request.convention,
-            **request.extras(),
-        )
-        for system in request.recommendations
-    }
+    inspections = {system: inspect_system(request, system) for system in request.recommendations}
     if request.format == "json":
         found = {system: inspection.to_dict() for system, inspection in inspections.items()}
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))

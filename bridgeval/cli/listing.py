@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridgeval.cli.options import MetricName
-from bridgeval.errors import BadParameterError, BridgevalError, PluginWarning, SpecError, UnknownMetricError
+from bridgeval.errors import BadParameterError, BridgevalError, PluginWarning, SpecError
 
 if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
@@ -90,14 +90,9 @@ def _list_metrics() -> None:
 
 
 def _list_convention(toolkit: str) -> None:
-    from bridgeval import plugins as installed_plugins
+    from bridgeval import plugins as installed_plugins, spec
 
-    known = installed_plugins.installed()
-    if toolkit not in known.conventions:
-        raise UnknownMetricError(
-            f"there is no convention {toolkit!r}", hint=f"the conventions are {', '.join(sorted(known.conventions))}"
-        )
-    table = known.conventions[toolkit]
+    table = spec.find_convention(toolkit, installed_plugins.installed())
     click.echo(table.description)
     _print_table(["name", "is natively"], [(f"{toolkit}:{own}", _native(f"{toolkit}:{own}")) for own in table.metrics])
 

@@ -80,6 +80,13 @@ READING = (
     *FILES,
     click.option("--baseline", type=FILE, help="Another system's recommendations, for unexpectedness."),
 )
+WRITING = (
+    BY,
+    click.option("--format", type=click.Choice(["table", "json", "csv", "md", "latex"]),
+                 help="The output format. [default: table]"),
+    click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),
+    click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
+)  # fmt: skip
 ASKING = (
     click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True,
                  help="e.g. nDCG@5,10; repeatable. [default: nDCG@10 and Recall@10]"),

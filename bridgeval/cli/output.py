@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 COLORS = {"stop": "red", "alarm": "yellow", "note": None, "fine": "green"}
 # Marks the best value of a row; stands between columns; the least width of text in a table.
 BEST, GAP, NARROW = " *", "   ", 20
-FORMATS: Mapping[str, Callable[[Reports], str]] = {
-    "json": Reports.to_json,
-    "csv": Reports.to_csv,
-    "md": Reports.to_markdown,
-    "latex": Reports.to_latex,
-    "table": lambda reports: click.unstyle(_format_reports(reports)) + "\n",
-}
+# Format -> the method of Reports and Comparison that writes it.
+WRITERS = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "latex": "to_latex"}
 
 
 def write(request: Request, outcome: Outcome) -> None:
@@ -36,17 +31,10 @@ def write(request: Request, outcome: Outcome) -> None:
     from bridgeval.verification import record_request
 
     reports = Reports(outcome.reports)
-    if request.format == "table" and request.out is None:
-        print_reports(reports)
-    else:
-        if request.format == "json":
-            folder = os.path.dirname(request.out) if request.out else ""
-            reports = Reports(reports.systems, record_request(request, folder))
-        text = FORMATS[request.format](reports)
-        if request.out is None:
-            click.echo(text, nl=False)
-        else:
-            write_file(request.out, lambda path: Path(path).write_text(text, encoding="utf-8"))
+    if request.format == "json":
+        reports = Reports(reports.systems, record_request(request, os.path.dirname(request.out or "")))
+    text = _format_reports(reports) if request.format == "table" else getattr(reports, WRITERS[request.format])()
+    write_text(text, request.out)
     if request.per_user:
         write_file(request.per_user, lambda path: _per_user(reports, path))
     if request.report:
@@ -66,16 +54,20 @@ def write_file(path: str, write: Callable[[str], object]) -> None:
     click.echo(f"wrote {path}", err=True)
 
 
-def print_reports(reports: Reports) -> None:
-    """Prints the numbers as a table, and below it the number of users counted."""
-    click.echo(_format_reports(reports))
+def write_text(text: str, path: str | None) -> None:
+    """Writes text to a file, without colors, or to the terminal."""
+    if path is None:
+        click.echo(text, nl=False)
+    else:
+        write_file(path, lambda file: Path(file).write_text(click.unstyle(text), encoding="utf-8"))
 
 
 def _format_reports(reports: Reports) -> str:
+    """The numbers as a table, and below it the number of users counted."""
     wide = reports.wide()
     rows = [[row.title, *(cell.text + (BEST if cell.best else "") for cell in row.cells)] for row in wide.rows]
     notes = ["* the best value of its row; ± half of the 95% interval"] if len(reports) > 1 else []
-    return "\n".join([*format_table(wide.head, rows, numbers=True), "", *notes, *reports.footnotes()])
+    return "\n".join([*format_table(wide.head, rows, numbers=True), "", *notes, *reports.footnotes(), ""])
 
 
 def format_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> list[str]:

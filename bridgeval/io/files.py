@@ -286,7 +286,13 @@ def _cast_ids_to_text(table: pa.Table) -> pa.Table:
 def _not_a_table(path: str, data: pa.Buffer) -> InputError:
     charset = detect_charset(data[:HEAD].to_pybytes())
     if charset is not None:
-        return charset.error(path)
+        name, evidence = charset
+        return InputError(
+            f"{path!r} is text, but not in UTF-8",
+            evidence,
+            f"write it again in UTF-8, e.g. iconv -f {name} -t UTF-8 {path} > utf8.csv, or give a data frame: "
+            f'pandas.read_csv({path!r}, encoding="{name}")',
+        )
     zipped = data[:4].to_pybytes() == b"PK\x03\x04" or zipfile.is_zipfile(path)
     return InputError(
         f"{path!r} is not a table",

@@ -35,13 +35,13 @@ class ItemNovelty(Block[Tensor]):
     """The novelty of each item of the vocabulary, 0 for no item: `[V + 1]` float64.
 
     Attributes:
-        kind: "surprisal", -log2 of the item's share of all interactions; "complement", the share of users who do not
-            have it.
+        kind: "surprisal", -log2 of the item's share of all interactions; "scaled", -log2 of the share of users who
+            have it, from 0 to 1; "complement", the share of users who do not have it.
         floor: items of less popularity count as having this much.
         out_of: which users "complement" is a share of.
     """
 
-    kind: Literal["surprisal", "complement"]
+    kind: Literal["surprisal", "scaled", "complement"]
     floor: float = 0.0
     out_of: OutOf = "history"
 
@@ -53,6 +53,9 @@ class ItemNovelty(Block[Tensor]):
         popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
         if self.kind == "surprisal":
             novelty = -torch.log2(popularity / max(context.history_pairs, 1))
+        elif self.kind == "scaled":
+            everyone = torch.tensor(float(context.history_users), dtype=torch.float64, device=blocks.device)
+            novelty = torch.where(popularity > 0, torch.log2(everyone / popularity) / torch.log2(everyone), 1.0)
         else:
             users = context.history_users if self.out_of == "history" else context.known_users
             novelty = 1 - popularity / max(users, 1)
@@ -203,7 +206,7 @@ class Surprisal(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item popularity"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = blocks[ListSums(ItemSurprisal(), self.ranking)].up_to(self.k)
+        total = blocks[ListSums(ItemNovelty("scaled"), self.ranking)].up_to(self.k)
         return total / list_length(blocks, self, self.divide_by)
 
 
@@ -321,18 +324,3 @@ class SeenCounts(Block[Cumulative]):
             first = blocks[FirstShown(self.ranking)][rows, places]
             rows, places = rows[first], places[first]
         return Cumulative.of_entries(blocks.cutoffs, rows, places, len(blocks))
-
-
-@dataclass(frozen=True)
-class ItemSurprisal(Block[Tensor]):
-    """Scaled self-information of each item, 0 for no item: `[V + 1]` float64."""
-
-    def make(self, blocks: Blocks) -> Tensor:
-        return blocks.lookup.once(self, lambda: self._weights(blocks))
-
-    def _weights(self, blocks: Blocks) -> Tensor:
-        everyone = torch.tensor(float(blocks.context.history_users), dtype=torch.float64, device=blocks.device)
-        holders = blocks.lookup.items("popularity")
-        weights = torch.where(holders > 0, torch.log2(everyone / holders) / torch.log2(everyone), 1.0)
-        weights[-1] = 0
-        return weights
