@@ -12,7 +12,6 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import (
-    AmbiguousLoaderError,
     BadParameterError,
     BadValueError,
     BridgevalError,
@@ -264,21 +263,6 @@ def test_ids_that_are_none(argument, given):
 def test_an_unknown_loader_lists_those_there_are():
     with pytest.raises(NoLoaderError, match="frames"):
         evaluate(loader="nosuch")
-
-
-def test_two_loaders_that_fit_are_an_error_that_names_both():
-    from bridgeval.plugins import load_plugins
-
-    class Greedy:
-        name = "greedy"
-
-        def recognizes(self, recommendations, relevance, /):
-            return True
-
-    plugins = load_plugins()
-    plugins.loaders["greedy"] = Greedy()
-    with pytest.raises(AmbiguousLoaderError, match="frames, greedy"):
-        plugins.loader_for(RECS, TRUTH)
 
 
 def test_huge_unsigned_ids_are_refused_not_wrapped():

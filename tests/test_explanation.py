@@ -6,7 +6,7 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import BadParameterError
-from tests.metrics.test_fixture_of_five_users import RELEVANT, SHOWN
+from tests.toolkits.peers.test_conventions import RELEVANT, SHOWN
 
 
 def test_rectools_and_ranx_differ_by_the_ideal_list():

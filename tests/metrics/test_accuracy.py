@@ -1,13 +1,15 @@
-"""Accuracy metrics against cases worked by hand."""
+"""Accuracy metrics worked by hand, and against plain loops on ragged random data."""
 
 from __future__ import annotations
 
+import math
+import random
 from math import log2
 
 import pytest
 
 import bridgeval
-from bridgeval.errors import BadParameterError, BadValueError
+from bridgeval.errors import BadParameterError, BadValueError, DuplicateRowsWarning, NeedError
 
 # One user, hits at places 1, 3 and 4 of five; relevant items: those three and two that were not shown.
 SHOWN = {"u": ["a", "x", "b", "c", "y"]}
@@ -156,3 +158,154 @@ def test_f1_is_zero_where_nothing_was_found():
 )
 def test_where_repeats_are_kept_they_are_found_once_or_each_time(name, worked):
     assert value(name, {"u": ["a", "x", "a"]}, {"u": ["a", "a", "b"]}, history={"u": ["a"]}) == pytest.approx(worked)
+
+
+CUTOFFS = (1, 3, 5, 10, 40)
+
+
+def random_world(seed: int, strings: bool):
+    rng = random.Random(seed)
+    item = (lambda i: f"i{i:03d}") if strings else (lambda i: i * 7 - 30)
+    user = (lambda u: f"user {u}") if strings else (lambda u: 10**12 + u)
+    shown, relevant = {}, {}
+    for u in range(60):
+        length = rng.choice([0, 1, 2, 7, 12, 30])
+        if length:
+            rows = [(item(i), rng.choice([0.5, 1.0, rng.random()])) for i in rng.sample(range(50), length)]
+            if u % 9 == 0:
+                rows.append((rows[0][0], rng.random()))
+            if u % 7 == 0:
+                rows.append((item(51), -math.inf))
+            shown[user(u)] = rows
+        wanted = rng.choice([0, 1, 3, 9])
+        if wanted:
+            relevant[user(u)] = [(item(i), rng.choice([0, 1, 1, 2, 5])) for i in rng.sample(range(52), wanted)]
+    return shown, relevant
+
+
+def ranked(rows):
+    """Score descending, item descending, best of repeated items, masked items out."""
+    best = {}
+    for item, score in rows:
+        if score != -math.inf:
+            best[item] = max(score, best.get(item, -math.inf))
+    return sorted(best, key=lambda item: (best[item], item), reverse=True)
+
+
+def expected(shown, relevant):
+    sums: dict[str, list[float]] = {}
+    for user, rows in relevant.items():
+        gains = {item: gain for item, gain in rows if gain > 0}
+        if not gains:
+            continue
+        items = ranked(shown.get(user, []))
+        for k in CUTOFFS:
+            top = items[:k]
+            hits = [item in gains for item in top]
+            found = sum(hits)
+            precision_at_hits = [sum(hits[: j + 1]) / (j + 1) for j, hit in enumerate(hits) if hit]
+            recall_at_hits = [sum(hits[: j + 1]) / len(gains) for j, hit in enumerate(hits) if hit]
+            dcg = sum((2 ** gains[i] - 1) / math.log2(j + 2) for j, i in enumerate(top) if i in gains)
+            best = sorted(gains.values(), reverse=True)[:k]
+            ideal = sum((2**g - 1) / math.log2(j + 2) for j, g in enumerate(best))
+            binary = sum(1 / math.log2(j + 2) for j, hit in enumerate(hits) if hit)
+            binary_ideal = sum(1 / math.log2(j + 2) for j in range(min(k, len(gains))))
+            precision, recall = found / k, found / len(gains)
+            values = {
+                "Precision": precision,
+                "Recall": recall,
+                "HitRate": float(found > 0),
+                "MRR": 1 / (hits.index(True) + 1) if found else 0.0,
+                "MAP": sum(precision_at_hits) / min(k, len(gains)),
+                "MAR": sum(recall_at_hits) / min(k, len(gains)),
+                "nDCG": dcg / ideal,
+                "nDCGRendle2020": binary / binary_ideal,
+                "F1": 2 * precision * recall / (precision + recall) if found else 0.0,
+            }
+            for name, value in values.items():
+                sums.setdefault(f"{name}@{k}", []).append(value)
+    return {name: sum(values) / len(values) for name, values in sums.items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("strings", [False, True], ids=["int ids", "string ids"])
+def test_all_accuracy_metrics_agree_with_loops(seed, strings):
+    shown, relevant = random_world(seed, strings)
+    wanted = expected(shown, relevant)
+    names = sorted({name.split("@")[0] for name in wanted})
+    with pytest.warns(DuplicateRowsWarning):
+        report = bridgeval.evaluate(shown, relevant, [f"{name}@{','.join(map(str, CUTOFFS))}" for name in names])
+    assert set(report) == set(wanted)
+    for name, value in wanted.items():
+        assert report[name] == pytest.approx(value, abs=1e-12), name
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+@pytest.mark.parametrize("batch_size", [1, 2, 7, 1000])
+def test_batch_size_does_not_change_a_digit_that_shows(batch_size):
+    shown, relevant = random_world(11, strings=False)
+    names = ["nDCG@5,40", "MAP@10", "F1@3", "MRR@40"]
+    whole = bridgeval.evaluate(shown, relevant, names)
+    cut = bridgeval.evaluate(shown, relevant, names, batch_size=batch_size)
+    for name, value in whole.items():
+        assert cut[name] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+def test_order_of_rows_does_not_matter_when_there_are_scores():
+    shown, relevant = random_world(5, strings=True)
+    shuffled = {user: random.Random(user).sample(rows, len(rows)) for user, rows in reversed(shown.items())}
+    assert dict(bridgeval.evaluate(shown, relevant, "nDCG@1,5,10")) == dict(
+        bridgeval.evaluate(shuffled, relevant, "nDCG@1,5,10")
+    )
+
+
+CATALOGUE = ["a", "b", "c", "d", "e"]
+# ann: relevant at places 1 and 4; negatives b, c below "a" and e below "d": shares 3/3 and 1/3. bob: 0 of 4 below.
+WHOLE = {"ann": ["a", "b", "c", "d", "e"], "bob": ["a", "b", "c", "d", "e"]}
+WANTED = {"ann": ["a", "d"], "bob": ["e"]}
+
+
+def test_auc_averages_over_relevant_items_and_gauc_over_users():
+    report = bridgeval.evaluate(WHOLE, WANTED, ["AUC", "GAUC", "GAUC(weight='relevant')"], catalogue=CATALOGUE)
+    assert report["AUC"] == pytest.approx((1 + 1 / 3 + 0) / 3)
+    assert report["GAUC"] == pytest.approx(((1 + 1 / 3) / 2 + 0) / 2)
+    assert report['GAUC(weight="relevant")'] == pytest.approx(report["AUC"])
+
+
+def test_lauc_looks_at_the_first_places_only():
+    report = bridgeval.evaluate(WHOLE, WANTED, "LAUC@1,3,5", catalogue=CATALOGUE)
+    # @1: ann 1 of min(1, 2), bob 0. @3: ann 1 of 2. @5: ann (1 + 1/3) of 2.
+    assert report["LAUC@1"] == pytest.approx((1 + 0) / 2)
+    assert report["LAUC@3"] == pytest.approx((1 / 2 + 0) / 2)
+    assert report["LAUC@5"] == pytest.approx(((1 + 1 / 3) / 2 + 0) / 2)
+
+
+def test_equal_scores_count_half():
+    shown = {"ann": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}}
+    report = bridgeval.evaluate(shown, {"ann": ["b"]}, "AUC", catalogue=["a", "b", "c", "d"])
+    # b ties with two negatives and beats one: (1 + 2 / 2) / 3.
+    assert report["AUC"] == pytest.approx(2 / 3)
+
+
+def test_a_partial_list_cannot_give_auc_and_says_what_is_missing():
+    with pytest.raises(NeedError, match=r"ranking of all candidates.*2 of 5"):
+        bridgeval.evaluate({"ann": ["a", "b"]}, {"ann": ["a"]}, "AUC", catalogue=CATALOGUE)
+
+
+def test_without_a_catalogue_nobody_knows_the_candidates():
+    with pytest.raises(NeedError, match="catalogue"):
+        bridgeval.evaluate(WHOLE, WANTED, "GAUC")
+
+
+def test_items_of_the_history_are_no_candidates():
+    shown = {"ann": ["a", "b", "c"]}
+    history = {"ann": ["d", "e"], "bob": ["a", "b", "c"]}
+    report = bridgeval.evaluate(shown, {"ann": ["b"]}, "AUC", history=history)
+    assert report["AUC"] == pytest.approx(1 / 2)
+
+
+def test_users_whose_candidates_are_all_relevant_are_undefined():
+    report = bridgeval.evaluate({"ann": ["a"], "bob": ["a"]}, {"ann": ["a"]}, "GAUC", catalogue=["a"])
+    assert math.isnan(report["GAUC"])
+    assert report.results["GAUC"].undefined == 1

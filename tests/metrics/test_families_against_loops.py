@@ -10,7 +10,7 @@ from itertools import combinations
 import pytest
 
 import bridgeval
-from tests.metrics.test_against_loops import random_world, ranked
+from tests.metrics.test_accuracy import random_world, ranked
 
 CUTOFFS = (1, 3, 10, 40)
 OBJECTIVES = ["Precision", "NumRetrieved"]

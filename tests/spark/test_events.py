@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bridgeval
-from tests.spark.test_source import in_spark
+from tests.spark.test_spark_source import in_spark
 from tests.spark.worlds import world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")]

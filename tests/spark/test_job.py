@@ -12,7 +12,7 @@ import bridgeval
 from bridgeval.cli import main
 from bridgeval.errors import InputError
 from bridgeval.spark import job
-from tests.spark.test_source import assert_same
+from tests.spark.test_spark_source import assert_same
 from tests.spark.worlds import world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")]

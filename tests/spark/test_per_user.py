@@ -9,7 +9,7 @@ import pytest
 
 import bridgeval
 from bridgeval.slices import of_items
-from tests.spark.test_source import assert_same, in_spark
+from tests.spark.test_spark_source import assert_same, in_spark
 from tests.spark.worlds import world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")]

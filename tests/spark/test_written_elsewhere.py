@@ -8,7 +8,7 @@ import pytest
 
 import bridgeval
 from bridgeval.toolkits import librec, warprec
-from tests.spark.test_source import assert_same, in_spark
+from tests.spark.test_spark_source import assert_same, in_spark
 from tests.spark.worlds import world
 from tests.toolkits.librec.test_bases import NdcgMetric, RmseMetric
 from tests.toolkits.warprec.test_bases import AbsoluteError, BlockPrecision, GuidePrecision

@@ -9,7 +9,7 @@ import pytest
 import bridgeval
 from bridgeval.errors import BadParameterError, NeedError, NoUserInCommonWarning
 from tests.metrics.test_families_by_hand import FIRST_TWO, RELEVANT, SECOND, SHOWN, WORLD
-from tests.metrics.test_forty import TAXONOMY
+from tests.metrics.test_taxonomy import TAXONOMY
 
 # The 5 x 10 example of WarpRec's guide: scores with -inf for what the user has in training, and the relevant items.
 FULL = [

@@ -1,4 +1,4 @@
-"""Mean scores of user groups: lists that are full are added up together, others one by one."""
+"""Mean scores of user groups against a loop."""
 
 from __future__ import annotations
 

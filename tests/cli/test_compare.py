@@ -13,7 +13,7 @@ from bridgeval import evaluate
 from bridgeval.cli import program
 from bridgeval.errors import BadParameterError
 from bridgeval.stats.paired_values import write_user_values
-from tests.stats.test_gate import GOOD, TRUTH, WORSE, frame
+from tests.stats.worsened import GOOD, TRUTH, WORSE, frame
 
 QUICK = ("-m", "MRR@10", "--resamples", "200")
 

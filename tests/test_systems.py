@@ -15,7 +15,7 @@ from scipy import stats
 from bridgeval import compare, evaluate
 from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
 from bridgeval.stats.paired_values import write_user_values
-from tests.compared import MIDDLE, QUICK, STRONG, TRUTH, USERS, WEAK, reciprocal_rank
+from tests.stats.compared import MIDDLE, QUICK, STRONG, TRUTH, USERS, WEAK, reciprocal_rank
 
 
 def test_difference_and_tests_are_those_of_values_computed_in_loops():

@@ -18,7 +18,7 @@ from bridgeval.engine.source import make_source
 from bridgeval.engine.state import Sums
 from bridgeval.spec import parse_all
 from bridgeval.stats.half_sample import Dealt
-from tests.compared import ITEMS, QUICK, STRONG, TRUTH, USERS, WEAK
+from tests.stats.compared import ITEMS, QUICK, STRONG, TRUTH, USERS, WEAK
 
 
 @dataclass(frozen=True)
