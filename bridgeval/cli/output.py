@@ -65,7 +65,7 @@ def write_text(text: str, path: str | None) -> None:
 def _format_reports(reports: Reports) -> str:
     """The numbers as a table, and below it the number of users counted."""
     wide = reports.wide()
-    rows = [[row.title, *(cell.text + (BEST if cell.best else "") for cell in row.cells)] for row in wide.rows]
+    rows = [[cell.text + (BEST if cell.best else "") for cell in row] for row in wide.rows]
     notes = ["* the best value of its row; ± half of the 95% interval"] if len(reports) > 1 else []
     return "\n".join([*format_table(wide.head, rows, numbers=True), "", *notes, *reports.footnotes(), ""])
 

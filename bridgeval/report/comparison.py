@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridgeval.errors import UnknownMetricError
 from bridgeval.report.exports import FORMAT, Exports, write_text
 from bridgeval.report.manifest import versions
-from bridgeval.report.table_view import Cell, Wide, WideRow, format_number
+from bridgeval.report.table_view import Cell, Wide, format_number
 from bridgeval.stats.differences import CORRECTIONS, FAMILIES, TESTS, Difference, Mean, Settings
 from bridgeval.stats.tests import Friedman
 
@@ -93,7 +93,7 @@ class Comparison(Exports):
         names = [self.differences[0].system, self.baseline] if two else ["system", "value", "baseline"]
         interval = f"{100 * (1 - self.settings.alpha):g}% interval"
         head = ["metric", *names, "difference", interval, "p", "win/tie/loss", "d_z", "detectable"]
-        rows = [WideRow(d.metric, tuple(map(Cell, self._texts(d)))) for d in self]
+        rows = [list(map(Cell, self._texts(d))) for d in self]
         return Wide(head, rows, names=1 if two else 2)
 
     def _texts(self, d: Difference) -> list[str]:
@@ -101,6 +101,7 @@ class Comparison(Exports):
             [] if len(self.names) == 2 else [d.system if d.baseline == self.baseline else f"{d.system} - {d.baseline}"]
         )
         return [
+            d.metric,
             *who,
             format_number(d.value),
             format_number(d.baseline_value),

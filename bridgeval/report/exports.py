@@ -11,7 +11,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bridgeval.report.report import Report
 
-COLUMNS = ("system", "metric", "k", "slice", "value", "low", "high", "users")
 # Nullable integers: they stay integers if some are missing.
 WHOLE_NUMBERS = {"k": "Int64", "users": "Int64"}
 FORMAT = 1
@@ -58,7 +57,7 @@ class Exports(ABC):
         """The long form as a frame."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(row) for row in self.rows()], columns=list(COLUMNS))
+        return pd.DataFrame([asdict(row) for row in self.rows()], columns=[column.name for column in fields(Row)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the long form, definitions, population and manifest."""
@@ -95,7 +94,7 @@ class Exports(ABC):
         """A table for a README or a merge request, the best value of each row bold."""
         wide = self.wide()
         lines = [wide.head, ["---", *("---:" for _ in wide.head[1:])]]
-        lines += [[row.title, *(f"**{c.text}**" if c.best else c.text for c in row.cells)] for row in wide.rows]
+        lines += [[f"**{cell.text}**" if cell.best else cell.text for cell in row] for row in wide.rows]
         text = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
         return write_text(f"{text}\n\n{' '.join(self.footnotes())}\n", path)
 
@@ -103,8 +102,7 @@ class Exports(ABC):
         """A booktabs table, the best value of each row bold; names and numbers are escaped."""
         wide = self.wide()
         body = [
-            [_tex(row.title), *(rf"\textbf{{{_tex(c.text)}}}" if c.best else _tex(c.text) for c in row.cells)]
-            for row in wide.rows
+            [rf"\textbf{{{_tex(cell.text)}}}" if cell.best else _tex(cell.text) for cell in row] for row in wide.rows
         ]
         lines = [
             r"% needs \usepackage{booktabs}",

@@ -48,30 +48,24 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class WideRow:
-    """A metric, in one slice, beside its values."""
-
-    title: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
 class Wide:
     """A table for people: a title for each column, a row for each metric.
 
     Attributes:
+        head: the titles of the columns.
+        rows: the cells of each row; the first is its name.
         names: how many of the first columns are names, which are aligned on the left.
     """
 
     head: list[str]
-    rows: list[WideRow]
+    rows: list[list[Cell]]
     names: int = 1
 
     def __str__(self) -> str:
         """The table as plain text."""
         from tabulate import tabulate
 
-        lines = [(row.title, *(cell.text for cell in row.cells)) for row in self.rows]
+        lines = [[cell.text for cell in row] for row in self.rows]
         aligned = ["left"] * self.names + ["right"] * (len(self.head) - self.names)
         return str(tabulate(lines, self.head, disable_numparse=True, colalign=aligned))
 
@@ -85,13 +79,12 @@ def make_wide(rows: Sequence[Row], better: Mapping[str, bool | None]) -> Wide:
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if len(systems) < 2:
-        texts = [(row.text, format_interval(row.low, row.high), format_count(row.users)) for row in rows]
-        lines = [WideRow(_title(row), tuple(map(Cell, cells))) for row, cells in zip(rows, texts, strict=True)]
-        return Wide(["metric", "value", "95% interval", "users"], lines)
+        texts = [(_title(row), row.text, format_interval(row.low, row.high), format_count(row.users)) for row in rows]
+        return Wide(["metric", "value", "95% interval", "users"], [list(map(Cell, line)) for line in texts])
     by_title: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_title.setdefault(_title(row), {})[row.system] = row
-    wide = [WideRow(title, _make_cells(found, systems, better)) for title, found in by_title.items()]
+    wide = [[Cell(title), *_make_cells(found, systems, better)] for title, found in by_title.items()]
     return Wide(["metric", *systems], wide)
 
 

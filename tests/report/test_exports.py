@@ -71,8 +71,8 @@ def test_latex_escapes_what_means_something_to_it() -> None:
 
 def test_lower_is_better_is_respected(reports: bridgeval.Reports) -> None:
     # Letters: 2 of 2 places for all three users, against two users of three: 1 and 2/3; lower is better.
-    line = next(row for row in reports.wide().rows if row.title == "Letters@2")
-    assert [cell.best for cell in line.cells] == [False, True]
+    line = next(row for row in reports.wide().rows if row[0].text == "Letters@2")
+    assert [cell.best for cell in line[1:]] == [False, True]
 
 
 def test_one_report_prints_as_before() -> None:

@@ -54,7 +54,7 @@ def test_the_page_says_who_tells_chance_unless_it_does_so_itself(reports: bridge
 def test_counts_have_no_decimals() -> None:
     # tea, rum, gin and ale are shown; ann and bob are served at their second place, the third user never: 1 / 3.
     report = bridgeval.evaluate(FIRST, TRUTH, ["ItemCoverage@2", "MRR@2"], catalogue=["tea", "rum", "gin", "ale"])
-    values = {row.title: row.cells[0].text for row in report.wide().rows}
+    values = {row[0].text: row[1].text for row in report.wide().rows}
     assert values == {"ItemCoverage@2": "4", "MRR@2": "0.3333"}
 
 
