@@ -105,7 +105,7 @@ class Request:
             found = [(path, open_dataset(path)) for path in paths]
             return any(dataset is not None and estimate_memory(path, dataset) > budget for path, dataset in found)
         except (ValueError, OSError):
-            # Whoever reads the file will say what is wrong with it.
+            # The reader of the file explains what is wrong with it.
             return False
 
     def extras(self) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def explain(
       +0.000000  the order of equal scores (ties: "given" -> "item_descending")
       +0.000000  the gain above which an item is relevant (above: None -> 0.0)
     """
-    start, end = (_single(one, given.get("convention")) for one in (first, second))
+    start, end = (_parse_one(one, given.get("convention")) for one in (first, second))
     if type(start) is not type(end):
         raise BadParameterError(
             f"{first} and {second} are different metrics, not two definitions of one",
@@ -127,12 +127,12 @@ def explain(
     switched = [name for name in before if before[name] != after[name]]
     plain = replace(start, label=None)
     alone = {name: plain.with_parameters(**{name: after[name]}) for name in switched}
-    effects = _values(recommendations, relevance, [start, end, *alone.values()], given)
+    effects = _compute_values(recommendations, relevance, [start, end, *alone.values()], given)
     towards = effects[1] - effects[0]
     moves = dict(zip(switched, (value - effects[0] for value in effects[2:]), strict=True))
     order = sorted(switched, key=lambda name: (-moves[name] if towards >= 0 else moves[name], switched.index(name)))
     path = accumulate(order, lambda metric, name: metric.with_parameters(**{name: after[name]}), initial=plain)
-    values = _values(recommendations, relevance, list(path), given)
+    values = _compute_values(recommendations, relevance, list(path), given)
     steps = [
         Step(name, before[name], after[name], next_value - value, moves[name])
         for name, value, next_value in zip(order, values, values[1:], strict=False)
@@ -141,13 +141,13 @@ def explain(
     return Explanation(str(start), str(end), (effects[0], effects[1]), tuple(steps))
 
 
-def _single(metric: str | Metric, convention: str | None) -> Metric:
+def _parse_one(metric: str | Metric, convention: str | None) -> Metric:
     found = spec.parse_all(metric, convention)
     if len(found) > 1:
         raise BadParameterError(f"{metric} asks for several metrics", hint="give one cutoff")
     return found[0]
 
 
-def _values(recommendations: Any, relevance: Any, metrics: list[Metric], given: dict[str, Any]) -> list[float]:
+def _compute_values(recommendations: Any, relevance: Any, metrics: list[Metric], given: dict[str, Any]) -> list[float]:
     report = evaluate_one(recommendations, relevance, metrics, **given)
     return [report[str(metric)] for metric in metrics]

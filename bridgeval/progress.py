@@ -18,7 +18,7 @@ class Watchers(NamedTuple):
 
     Attributes:
         users: takes the number of users done since the last call.
-        rows: takes what is done to rows, the number done, the total, and the unit if it is not rows.
+        rows: takes the stage, the number of rows done, the total, and the unit if it is not rows.
     """
 
     users: Callable[[int], None] | None = None

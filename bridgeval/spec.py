@@ -32,11 +32,11 @@ def parse(text: str, convention: str | None = None, plugins: Plugins | None = No
     Traceback (most recent call last):
     bridgeval.errors.UnknownMetricError: there is no metric 'nDGC'; hint: did you mean nDCG...
     """
-    return list(_parsed(text, convention, plugins or installed_plugins.installed()))
+    return list(_parse(text, convention, plugins or installed_plugins.installed()))
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str, convention: str | None, known: Plugins) -> tuple[Metric, ...]:
+def _parse(text: str, convention: str | None, known: Plugins) -> tuple[Metric, ...]:
     toolkit, name, parameters, cutoffs = _split(text)
     if toolkit is None and convention is not None:
         table = find_convention(convention, known)
@@ -68,7 +68,7 @@ def name_all(
                 f"{one!r}",
                 "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)",
             )
-        for metric in _parsed(one, convention, known) if isinstance(one, str) else [one]:
+        for metric in _parse(one, convention, known) if isinstance(one, str) else [one]:
             found.setdefault(str(metric), metric)
     return found
 
@@ -87,14 +87,14 @@ def _split(text: str) -> tuple[str | None, str, dict[str, Any], list[int | None]
     before, _, _ = head.partition("(")
     toolkit, colon, _ = before.partition(":")
     call = head[len(toolkit) + 1 :] if colon else head
-    cutoffs: list[int | None] = _cutoffs(text, tail) if at and tail else [None]
+    cutoffs: list[int | None] = _read_cutoffs(text, tail) if at and tail else [None]
     if at and not tail and text.endswith("@"):
         raise SpecError(f"{text!r} has no cutoff after @", hint="e.g. nDCG@10 or nDCG@5,10")
-    name, parameters = _call(text, call.strip())
+    name, parameters = _read_call(text, call.strip())
     return (toolkit.strip() if colon else None), name, parameters, cutoffs
 
 
-def _cutoffs(text: str, tail: str) -> list[int | None]:
+def _read_cutoffs(text: str, tail: str) -> list[int | None]:
     try:
         return [int(part) for part in tail.split(",")]
     except ValueError:
@@ -103,7 +103,7 @@ def _cutoffs(text: str, tail: str) -> list[int | None]:
         ) from None
 
 
-def _call(text: str, call: str) -> tuple[str, dict[str, Any]]:
+def _read_call(text: str, call: str) -> tuple[str, dict[str, Any]]:
     several = text.count("@") > 1 and "(" not in text
     problem = SpecError(
         f"{text!r} cannot be read as a metric",
@@ -138,19 +138,19 @@ def _make(
 ) -> Metric:
     label = None
     if toolkit is None:
-        maker: Callable[..., Any] = _native(name, known)
+        maker: Callable[..., Any] = _find_native(name, known)
     else:
         found = find_convention(toolkit, known).find(name)
         if found is None:
-            raise _unknown(f"{toolkit}:{name}", known)
+            raise _refuse_name(f"{toolkit}:{name}", known)
         own, maker = found
         given = [f"{key}={literal(value)}" for key, value in parameters.items()]
         label = f"{toolkit}:{own}" + (f"({', '.join(given)})" if given else "")
-    target = _target(maker)
+    target = _find_target(maker)
     values = getattr(maker, "native", dict)(parameters)
     for part in getattr(target, "made_of", ()):
         if part in values:
-            values[part] = _parts(values[part], toolkit, k, known)
+            values[part] = _parse_parts(values[part], toolkit, k, known)
     if k is not None:
         values["k"] = k
     return _build(text, maker, target, values, label)
@@ -158,29 +158,29 @@ def _make(
 
 def _build(text: str, maker: Callable[..., Any], target: Any, values: dict[str, Any], label: str | None) -> Metric:
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    accepted = _parameters(target)
+    accepted = _list_parameters(target)
     if accepted is not None:
         for key in values:
             if key not in accepted:
-                raise _refused(text, key, accepted)
+                raise _refuse_parameter(text, key, accepted)
         if "k" in accepted and "k" not in values:
             raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
     metric: Metric = getattr(maker, "from_parameters", maker)(**values)
     return metric if label is None else replace(metric, label=label)
 
 
-def _target(maker: Any) -> Any:
+def _find_target(maker: Any) -> Any:
     """The metric class behind a line of a convention; a class is its own."""
     return maker if isinstance(maker, type) else getattr(maker, "metric", maker)
 
 
-def _parameters(target: Any) -> list[str] | None:
+def _list_parameters(target: Any) -> list[str] | None:
     if isinstance(target, type) and issubclass(target, Metric):
         return list(target.default_parameters())
     return None
 
 
-def _refused(text: str, key: str, accepted: list[str]) -> BadParameterError:
+def _refuse_parameter(text: str, key: str, accepted: list[str]) -> BadParameterError:
     if key == "k":
         return BadParameterError(
             f"{text!r} has a cutoff, but this metric takes none", hint="leave out @ and the number"
@@ -191,10 +191,10 @@ def _refused(text: str, key: str, accepted: list[str]) -> BadParameterError:
     )
 
 
-def _parts(value: Any, toolkit: str | None, k: int | None, known: Plugins) -> Any:
+def _parse_parts(value: Any, toolkit: str | None, k: int | None, known: Plugins) -> Any:
     """Metrics that a metric is made of: names take the cutoff and the toolkit of the whole."""
     if isinstance(value, list | tuple):
-        return tuple(_parts(one, toolkit, k, known) for one in value)
+        return tuple(_parse_parts(one, toolkit, k, known) for one in value)
     if not isinstance(value, str):
         return value
     own_toolkit, name, parameters, cutoffs = _split(value)
@@ -209,17 +209,17 @@ def _parts(value: Any, toolkit: str | None, k: int | None, known: Plugins) -> An
 def _takes_cutoff(toolkit: str | None, name: str, known: Plugins) -> bool:
     found = None if toolkit is None else find_convention(toolkit, known).find(name)
     if toolkit is not None and found is None:
-        raise _unknown(f"{toolkit}:{name}", known)
-    maker = _native(name, known) if found is None else found[1]
-    parameters = _parameters(_target(maker))
+        raise _refuse_name(f"{toolkit}:{name}", known)
+    maker = _find_native(name, known) if found is None else found[1]
+    parameters = _list_parameters(_find_target(maker))
     return parameters is None or "k" in parameters
 
 
-def _native(name: str, known: Plugins) -> type[Metric]:
+def _find_native(name: str, known: Plugins) -> type[Metric]:
     for own, metric in known.metrics.items():
         if own.lower() == name.lower():
             return metric
-    raise _unknown(name, known)
+    raise _refuse_name(name, known)
 
 
 def find_convention(toolkit: str, known: Plugins) -> Convention:
@@ -232,7 +232,7 @@ def find_convention(toolkit: str, known: Plugins) -> Convention:
     return known.conventions[toolkit]
 
 
-def _unknown(name: str, known: Plugins) -> UnknownMetricError:
+def _refuse_name(name: str, known: Plugins) -> UnknownMetricError:
     everything = names(known)
     spelled = {one.lower(): one for one in everything}
     near = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)

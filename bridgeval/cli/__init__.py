@@ -124,11 +124,11 @@ def _explain(error: BaseException) -> int:
         say("interrupted", "")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        say(*_usage(error))
+        say(*_explain_usage(error))
         return WRONG_COMMAND
     if isinstance(error, BridgevalError):
         say_error(error)
-        return _code(error)
+        return _choose_code(error)
     if type(error).__module__.startswith(("pyspark", "py4j")):
         say(f"Spark failed: {str(error).strip().splitlines()[0]}", "run again with --debug for the whole message")
         return UNAVAILABLE
@@ -139,13 +139,13 @@ def _explain(error: BaseException) -> int:
     return BUG
 
 
-def _usage(error: click.ClickException) -> tuple[str, str]:
+def _explain_usage(error: click.ClickException) -> tuple[str, str]:
     message = " ".join(error.format_message().split())
     context = getattr(error, "ctx", None)
     return message, f"`{context.command_path if context else 'bridgeval'} --help` shows the usage"
 
 
-def _code(error: BridgevalError) -> int:
+def _choose_code(error: BridgevalError) -> int:
     if isinstance(error, MissingDependencyError):
         return UNAVAILABLE
     if isinstance(error, SpecError | NeedError | ConfigError):

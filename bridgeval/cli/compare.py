@@ -49,7 +49,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
     import bridgeval
     from bridgeval.config import read_input
 
-    systems, truth, evaluation = _inputs(context, files)
+    systems, truth, evaluation = _read_inputs(context, files)
     if len(systems) < 2:
         found = f"only {', '.join(systems)} was given" if systems else "none was given"
         raise click.UsageError(f"Two systems are needed after TRUTH, but {found}.", context)
@@ -65,14 +65,14 @@ def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> 
     _write(comparison, given)
 
 
-def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+def _read_inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
     """Systems, truth, and further arguments of `evaluate`."""
     from bridgeval.config import build_request, name_systems
     from bridgeval.stats.paired_values import is_user_values
 
     saved = is_user_values(files[0].rpartition("=")[2])
     truth, runs = ("", files) if saved else (files[0], files[1:])
-    paths = name_systems(_systems(runs))
+    paths = name_systems(_find_systems(runs))
     lists = {name: path for name, path in paths.items() if not is_user_values(path)}
     if not lists:
         return paths, None, {}
@@ -83,7 +83,7 @@ def _inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any
     return {**paths, **tables}, request.tables["relevance"], request.extras() | {"convention": request.convention}
 
 
-def _systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _find_systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
     from bridgeval.config import parse_system
     from bridgeval.stats.paired_values import is_user_values, read_user_values
 
@@ -91,7 +91,7 @@ def _systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
         name, path = parse_system(run)
         if os.path.isdir(path):
             inside = sorted(entry.path for entry in os.scandir(path) if entry.is_file())
-            yield from _systems(inside)
+            yield from _find_systems(inside)
         elif is_user_values(path) and name == parse_system(path)[0]:
             saved = list(read_user_values(path))
             yield from ((own or name, path) for own in saved)

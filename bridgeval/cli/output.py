@@ -36,7 +36,7 @@ def write(request: Request, outcome: Outcome) -> None:
     text = _format_reports(reports) if request.format == "table" else getattr(reports, WRITERS[request.format])()
     write_text(text, request.out)
     if request.per_user:
-        write_file(request.per_user, lambda path: _per_user(reports, path))
+        write_file(request.per_user, lambda path: _write_per_user(reports, path))
     if request.report:
         manifest = record_request(request, os.path.dirname(request.report))
         page = Reports(reports.systems, manifest)
@@ -106,7 +106,7 @@ def print_findings(findings: Iterable[Finding], before: str = "", err: bool = Fa
         click.echo(f"{mark} {click.style(before + finding.what, dim=not serious)}{effect}", err=err)
 
 
-def _per_user(reports: Reports, path: str) -> None:
+def _write_per_user(reports: Reports, path: str) -> None:
     import pandas as pd
 
     frames = []

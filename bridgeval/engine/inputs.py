@@ -68,7 +68,7 @@ class Inputs:
         users: Any = None,
     ) -> Inputs:
         """Reads each argument from any of its forms; a mapping name -> frame gives several baselines."""
-        several = _by_name(baseline)
+        several = _split_baselines(baseline)
         if columns:
             given: dict[Role, Any] = {
                 "recommendations": recommendations,
@@ -127,18 +127,18 @@ class Inputs:
 
     def slates(self, needs: Needs) -> Iterator[Slates]:
         """One Slates of everything, with the pair and user columns that are needed."""
-        extra = self._extra_users(needs)
+        extra = self._find_extra_users(needs)
         more_users = (*self.more_users, *extra.values())
         had = self.had if needs.lists else None
         more_items = self.more_items if had is None else (*self.more_items, had.items)
         slates = build_slates(self.recommendations, self.relevance, more_users, more_items)
-        columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _member(slates.users, ids) for name, ids in extra.items()}
+        columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _is_in(slates.users, ids) for name, ids in extra.items()}
         asked = needs.pairs | needs.optional
         if "seen" in asked and self.had is not None:
             columns["history_count"] = self.had.counts(slates.users)
         baselines = list(self.ranked_baselines(slates.users, needs)) if asked or needs.baselines else []
         for name, _, ranks in baselines:
-            columns[f"in_baseline {name}".strip()] = _member(slates.users, ranks.named)
+            columns[f"in_baseline {name}".strip()] = _is_in(slates.users, ranks.named)
         if "baseline_rank" in asked and self.baseline is not None:
             columns["baseline_count"] = History.of(self.baseline).counts(slates.users)
         if "all users" in needs.users:
@@ -184,7 +184,7 @@ class Inputs:
             if baseline is not None:
                 yield name, baseline_column(name, policy), rank_rows(users, baseline, policy)
 
-    def _extra_users(self, needs: Needs) -> dict[str, Ids]:
+    def _find_extra_users(self, needs: Needs) -> dict[str, Ids]:
         extra: dict[str, Ids] = {}
         if "users of the history" in needs.users and self.had is not None:
             extra["history"] = self.had.users
@@ -203,20 +203,20 @@ class Inputs:
 
 
 def list_offers(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
-    """The needs that these arguments answer, told without reading any of them."""
-    several = given.get("baselines") or _by_name(given.get("baseline"))
+    """The needs that these arguments answer; reads none of them."""
+    several = given.get("baselines") or _split_baselines(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
     offers = answered_needs(frozenset(alone)) | {"all users", *map(baseline_column, several)}
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 
-def _by_name(baseline: Any) -> Mapping[str, Any]:
+def _split_baselines(baseline: Any) -> Mapping[str, Any]:
     """Several baselines by name; none where it is a single one."""
     several = isinstance(baseline, Mapping) and baseline and all(map(is_frame, baseline.values()))
     return baseline if several else {}
 
 
-def _member(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
+def _is_in(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
     return users.positions_in(wanted) >= 0
 
 

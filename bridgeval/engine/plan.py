@@ -74,7 +74,7 @@ class Plan:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
 
 
-# Needs of a metric are made anew at each call, and an evaluation asks for those of its plan several times.
+# A metric builds its Needs at each call, and an evaluation asks for those of its plan several times.
 @lru_cache(maxsize=1024)
 def _join_needs(metrics: tuple[Metric, ...]) -> Needs:
     return reduce(or_, (metric.needs() for metric in metrics), Needs())
@@ -96,8 +96,7 @@ class Execution:
         batch_size: users in a batch; None picks a size that fits a budget of memory.
         memory: bytes to hold at once, or text such as "2GB"; None is a quarter of the free memory.
         progress: called with the number of users done since the last call.
-        rows: called with what is being done to rows, how many are done, and how many there are; then what they are, if
-            not rows.
+        rows: called with the stage, the number of rows done, the total, and the unit if it is not rows.
     """
 
     device: torch.device
@@ -162,7 +161,7 @@ def fold(
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
             return plan.update(Blocks(batch, lookup, depth, plan.needs)), batch.stop - batch.start
 
-        # Closed whatever happens here, so that the pool ends.
+        # Closed also after an error, so that the thread pool ends.
         with closing(map_ordered(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:
             for partial, users in answers:
                 states = partial if states is None else plan.merge(states, partial)

@@ -59,12 +59,12 @@ class ScoredInputs:
         row_of[ids.positions_in(everyone.users)] = np.arange(len(ids))
         scored, others = np.flatnonzero(row_of >= 0), np.flatnonzero(row_of < 0)
         users = everyone.users.take(scored)
-        yield everyone.of_users(scored, self._shown(users, everyone.items, row_of[scored], needs))
+        yield everyone.of_users(scored, self._lay_out_shown(users, everyone.items, row_of[scored], needs))
         if len(others):
             nothing = Lists(np.zeros(len(others) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), NO_COLUMNS)
             yield everyone.of_users(others, nothing)
 
-    def _shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ShownRows:
+    def _lay_out_shown(self, users: Ids, items: Ids, rows: Positions, needs: Needs) -> ShownRows:
         scores = self.scores
         seen = self.inputs.seen(users, items) if scores.mask_history else None
         baselines = self.inputs.ranked_baselines(users, needs)

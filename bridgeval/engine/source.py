@@ -65,7 +65,7 @@ class TypedLoader:
     """
 
     reads: ClassVar[tuple[tuple[Kind, Kind], ...]]
-    # The same, with the test of its instances in place of each type.
+    # The same with a test in place of each type, made once per class, so that `recognizes` is one plain loop.
     _tests: ClassVar[list[tuple[Callable[[Any], bool], ...]]]
 
     def __init_subclass__(cls) -> None:

@@ -32,7 +32,7 @@ class Stream:
     """A table in pieces.
 
     Attributes:
-        pieces: opens the table anew and yields it in order.
+        pieces: opens the table again and yields its pieces in order.
         user: the column with the user id.
         schema: of the pieces.
     """
@@ -101,7 +101,7 @@ def partition_streams(shown: Stream, relevant: Stream, parts: int) -> Generator[
 
 def _write_parts(stream: Stream, parts: int, folder: Path) -> None:
     folder.mkdir()
-    schema = pa.schema([(f.name, _plain(f.type)) for f in stream.schema])
+    schema = pa.schema([(f.name, _decode_type(f.type)) for f in stream.schema])
     with ExitStack() as stack:
         files = [stack.enter_context(pa.OSFile(str(folder / f"{part}.arrow"), "wb")) for part in range(parts)]
         writers = [stack.enter_context(pa.ipc.new_file(file, schema)) for file in files]
@@ -134,5 +134,5 @@ def _read_part(folder: Path, part: int) -> pa.Table:
         return pa.ipc.open_file(file).read_all()
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _decode_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind

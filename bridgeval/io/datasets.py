@@ -15,7 +15,7 @@ from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_c
 
 # Memory of a row during the evaluation: its columns, its codes, and their copies grouped by user.
 BYTES_PER_ROW = 120
-# A line of text is seldom shorter than this.
+# A line of text is rarely shorter than this.
 BYTES_PER_LINE = 12
 # Bytes of text that are parsed at a time.
 BLOCK = 1 << 20
@@ -42,7 +42,7 @@ def open_dataset(path: str) -> pa_dataset.Dataset | None:
 
 def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """Reads a data set in order, in batches of about `rows` rows."""
-    pieces = _row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
+    pieces = _split_row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
     for piece in pieces:
         try:
             yield from _scan(piece, dataset, columns, rows)
@@ -58,8 +58,8 @@ def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> 
             ) from error
 
 
-def _row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
-    """Row groups one after another, because a scan of the whole reads ahead by up to a gigabyte."""
+def _split_row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
+    """Row groups one by one, because a scan of the whole file reads ahead by up to a gigabyte."""
     return (group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group())
 
 
@@ -68,7 +68,7 @@ def _scan(
 ) -> Iterator[pa.RecordBatch]:
     if isinstance(piece, pa_dataset.ParquetFileFragment):
         return piece.to_batches(schema=dataset.schema, columns=columns, batch_size=rows)
-    # A scan of text reads ahead to the end of the file, whatever its options say; this reader about forty blocks.
+    # A scan of text reads ahead to the end of the file, despite its options; this reader, about forty blocks.
     wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
     blocks = pa_csv.ReadOptions(block_size=BLOCK)
     text = pa_csv.open_csv(piece.path, blocks, dataset.format.parse_options, wanted)

@@ -28,7 +28,7 @@ def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFr
         role: what the frame is, for messages.
         positions: the item of each place; None takes the places 0, 1, ... themselves as ids.
     """
-    frame = _without_vectors(frame)
+    frame = _convert_vectors(frame)
     arrays = {f.name: f.dataType.elementType for f in frame.schema.fields if isinstance(f.dataType, T.ArrayType)}
     if not arrays:
         return frame
@@ -45,12 +45,12 @@ def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFr
     number = "gain" if role == "relevance" else "score"
     if structs:
         rows = frame.select(*others, F.posexplode(structs[0]).alias("place", "pair")).select(*others, "place", "pair.*")
-        return rows.drop("place") if len(rows.columns) > len(others) + 2 else _ranked(rows, role)
+        return rows.drop("place") if len(rows.columns) > len(others) + 2 else _add_rank(rows, role)
     if ids and numbers:
         pairs = F.arrays_zip(F.col(ids[0]).alias("item"), F.col(numbers[0]).alias(number))
         return frame.select(*others, F.inline(pairs))
     if ids:
-        return _ranked(frame.select(*others, F.posexplode(ids[0]).alias("place", "item")), role)
+        return _add_rank(frame.select(*others, F.posexplode(ids[0]).alias("place", "item")), role)
     rows = frame.select(*others, F.posexplode(numbers[0]).alias("place", number))
     if positions is None:
         return rows.withColumn("item", F.col("place").cast("long")).drop("place")
@@ -59,13 +59,13 @@ def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFr
     return rows.join(F.broadcast(frame.sparkSession.createDataFrame(table)), "place", "left").drop("place")
 
 
-def _ranked(rows: DataFrame, role: str) -> DataFrame:
+def _add_rank(rows: DataFrame, role: str) -> DataFrame:
     """Turns the place in the array into the rank of shown items; relevant items have none."""
     shown = role in ("recommendations", "baseline")
     return (rows.withColumn("rank", F.col("place") + 1) if shown else rows).drop("place")
 
 
-def _without_vectors(frame: DataFrame) -> DataFrame:
+def _convert_vectors(frame: DataFrame) -> DataFrame:
     vectors = [f.name for f in frame.schema.fields if f.dataType.typeName() == "vectorudt"]
     if not vectors:
         return frame

@@ -62,7 +62,7 @@ def run(
     name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
     if out is not None:
         numbers = report.to_pandas().astype(object).to_dict("records")
-        rows = [{"run": name, "time": now} | {column: _plain(x) for column, x in row.items()} for row in numbers]
+        rows = [{"run": name, "time": now} | {column: _none_for_nan(x) for column, x in row.items()} for row in numbers]
         _append(spark.createDataFrame(rows, SCHEMA), out, format)
     if per_user_out is not None:
         values = report.per_user()
@@ -104,6 +104,6 @@ def _append(frame: DataFrame, path: str, format: str) -> None:
     (writer.option("header", True) if format == "csv" else writer).save(path)
 
 
-def _plain(value: Any) -> Any:
+def _none_for_nan(value: Any) -> Any:
     """None for NaN, which pandas has in a column of integers where there is no number."""
     return None if isinstance(value, float) and value != value else value

@@ -1,4 +1,4 @@
-"""Watching a job: how many of its tasks are done, asked of Spark while the driver waits."""
+"""Progress of a job: the number of its tasks that are done, asked of Spark while the driver waits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SECONDS = 0.5
 
 @contextmanager
 def show_tasks(session: Any, tell: Callable[..., None] | None) -> Iterator[None]:
-    """Tells every half second which stages run in a session, how many tasks of theirs are done and how many there are.
+    """Reports every half second which stages run in a session and how many of their tasks are done.
 
     Args:
-        session: the session; one of Spark Connect does not know its tasks, and nothing is told of it.
-        tell: called with what is done, how many are, how many there are, and of what; None where nobody looks.
+        session: the session; one of Spark Connect does not know its tasks, so nothing is reported.
+        tell: called with the stages, the number of tasks done, the total and the unit; None reports nothing.
     """
     context = None if tell is None else getattr(session, "sparkContext", None)
     if tell is None or context is None:
@@ -26,7 +26,7 @@ def show_tasks(session: Any, tell: Callable[..., None] | None) -> Iterator[None]
 
     def look() -> None:
         while not ended.wait(SECONDS):
-            stages, done, total = _tasks(context.statusTracker())
+            stages, done, total = _count_tasks(context.statusTracker())
             if total:
                 tell(f"stage {', '.join(map(str, stages))}:", done, total, "tasks")
 
@@ -39,8 +39,8 @@ def show_tasks(session: Any, tell: Callable[..., None] | None) -> Iterator[None]
         thread.join()
 
 
-def _tasks(tracker: Any) -> tuple[list[int], int, int]:
-    """The stages that run; of their tasks, how many are done and how many there are."""
+def _count_tasks(tracker: Any) -> tuple[list[int], int, int]:
+    """The stages that run, the number of their tasks that are done, and the total."""
     found = {stage: tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())}
     known = {stage: info for stage, info in found.items() if info is not None}
     return list(known), sum(i.numCompletedTasks for i in known.values()), sum(i.numTasks for i in known.values())

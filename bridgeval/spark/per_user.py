@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KeptValues:
-    """The values of all metrics of one evaluation. Spark's copy is let go with the last table that needs it.
+    """The values of all metrics of one evaluation. Spark's cache is released with the last table that needs it.
 
     Attributes:
         rows: columns metric (its place in the plan), user, value.
@@ -29,7 +29,7 @@ class KeptValues:
 
     def __init__(self, cached: DataFrame) -> None:
         self.rows = cached.where("metric is not null").select("metric", "user", "value")
-        weakref.finalize(self, _let_go, cached).atexit = False
+        weakref.finalize(self, _release, cached).atexit = False
 
     def states(self, metrics: Iterable[int]) -> dict[int, KeptState]:
         """Metric -> the state that stands for its values in a plan."""
@@ -134,7 +134,7 @@ class KeptState:
         raise NotImplementedError("per-user values in Spark are whole; there is nothing to merge them with")
 
 
-def _let_go(cached: DataFrame) -> None:
-    """Frees Spark's copy; a session that has been stopped has done so itself, and says so with an error."""
+def _release(cached: DataFrame) -> None:
+    """Unpersists the frame; a stopped session has done so itself, and raises."""
     with suppress(Exception):
         cached.unpersist()

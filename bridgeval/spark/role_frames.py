@@ -72,7 +72,7 @@ def tag_frame(
         positions: the items that the places of a score array stand for.
     """
     if not is_spark_frame(value):
-        return _of_rows(read_rows(open_table(value), role, columns), role, session)
+        return _tag_rows(read_rows(open_table(value), role, columns), role, session)
     frame = explode_arrays(value, role, positions)
     chosen = find_columns(role, frame.columns, columns)
     if role in ("recommendations", "baseline") and not {"score", "rank"} & set(chosen):
@@ -111,13 +111,13 @@ def tag_users(value: Any, columns: Mapping[str, str] | None, session: SparkSessi
 
 def unite_frames(frames: Sequence[TaggedFrame]) -> DataFrame:
     """All frames as one, tagged by their place; ids that are integers in one and strings in another are refused."""
-    types = {side: _type(frames, side) for side in ("user", "item")}
+    types = {side: _find_type(frames, side) for side in ("user", "item")}
     ranks = any("rank" in frame.parts for frame in frames)
     tagged_rows = (frame.rows(tag, types, ranks) for tag, frame in enumerate(frames))
     return reduce(lambda one, other: one.union(other), tagged_rows)
 
 
-def _type(frames: Sequence[TaggedFrame], side: str) -> str:
+def _find_type(frames: Sequence[TaggedFrame], side: str) -> str:
     """The type that the ids of all frames fit; one that they share is kept, so that partitions by it are known."""
     kinds = {frame.role: kind for frame in frames if (kind := frame.kind(side)) is not None}
     if len(set(kinds.values())) > 1:
@@ -132,7 +132,7 @@ def _type(frames: Sequence[TaggedFrame], side: str) -> str:
     return "bigint" if "integer" in kinds.values() else "string"
 
 
-def _of_rows(rows: Rows, role: str, session: SparkSession) -> TaggedFrame:
+def _tag_rows(rows: Rows, role: str, session: SparkSession) -> TaggedFrame:
     columns: dict[str, Any] = {"item": rows.items.to_arrow()}
     if rows.users is not None:
         columns = {"user": rows.users.to_arrow(), **columns}

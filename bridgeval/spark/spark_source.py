@@ -61,7 +61,7 @@ class SparkSource:
         session = (recommendations if is_spark_frame(recommendations) else relevance).sparkSession
         positions = None if is_spark_frame(catalogue) else catalogue
         rows = {"recommendations": recommendations, "relevance": relevance}
-        rows |= _baselines(given.pop("baseline", None))
+        rows |= _split_baselines(given.pop("baseline", None))
         rows |= {role: given.pop(role, None) for role in ("history", "prev_scores")}
         frames = {
             role: replace(tag_frame(value, base_role(role), columns, session, positions), role=role)
@@ -83,16 +83,16 @@ class SparkSource:
     def run(self, plan: Plan, how: Execution) -> States:
         """Runs one job for all metrics, after one over the history if a metric needs its items or their popularity."""
         check_executors(self.session, plan)
-        needed = self._needed(plan)
+        needed = self._select_frames(plan)
         rows = unite_frames(needed)
         kept = tuple(at for at, state in enumerate(plan.start()) if isinstance(state, Collected))
         with show_tasks(self.session, how.rows), restore_errors():
             task = Task(
                 plan,
-                self._context(plan.needs),
+                self._build_context(plan.needs),
                 {frame.role: frame.parts for frame in needed},
                 to_arrow_type(rows.schema["user"].dataType),
-                self._item_scores(plan.needs),
+                self._read_item_scores(plan.needs),
                 kept,
                 how.device.type,
                 how.batch_size,
@@ -102,7 +102,7 @@ class SparkSource:
                 return retry_lost_job(lambda: _collect_kept(task, placed))
             return retry_lost_job(lambda: _collect(plan, _merge(plan, _fold(task, placed))))
 
-    def _needed(self, plan: Plan) -> list[TaggedFrame]:
+    def _select_frames(self, plan: Plan) -> list[TaggedFrame]:
         """The frames that the plan reads user by user."""
         needs = plan.needs
         by_item = "prev_scores" in self.frames and self.frames["prev_scores"].kind("user") is None
@@ -118,15 +118,15 @@ class SparkSource:
         }
         return [frame for role, frame in self.frames.items() if read.get(role)]
 
-    def _item_scores(self, needs: Needs) -> Rows | None:
+    def _read_item_scores(self, needs: Needs) -> Rows | None:
         """Previous scores by item alone."""
         scores = self.frames.get("prev_scores")
         if scores is None or scores.kind("user") is not None or not needs.reads("prev_score"):
             return None
         return read_rows(scores.frame.toArrow(), "prev_scores")
 
-    def _context(self, needs: Needs) -> Context:
-        context = Inputs.of({}, {}, **{name: _local(value) for name, value in self.tables.items()}).context
+    def _build_context(self, needs: Needs) -> Context:
+        context = Inputs.of({}, {}, **{name: _collect_table(value) for name, value in self.tables.items()}).context
         if "all users" in needs.users and "users" in self.frames:
             given = self.frames["users"].frame.select("user").distinct().count()
             context = replace(context, given_users=given)
@@ -134,7 +134,7 @@ class SparkSource:
         return context if history is None else add_history(context, history.frame, needs)
 
 
-def _baselines(baseline: Any) -> dict[str, Any]:
+def _split_baselines(baseline: Any) -> dict[str, Any]:
     """Role -> a single baseline, or each of those that a mapping names."""
     if isinstance(baseline, Mapping) and any(is_frame(one) or is_spark_frame(one) for one in baseline.values()):
         return {f"baseline {name}": one for name, one in baseline.items()}
@@ -197,6 +197,6 @@ def _collect_kept(task: Task, placed: DataFrame) -> States:
     return tuple(values.get(at, state) for at, state in enumerate(states))
 
 
-def _local(value: Any) -> Any:
-    """A small table in this process, wherever it was."""
+def _collect_table(value: Any) -> Any:
+    """Collects a small table to this process."""
     return value.toArrow() if is_spark_frame(value) else open_table(value)

@@ -59,7 +59,7 @@ class Task:
         """
         from pyspark import cloudpickle
 
-        how = Execution(_available(self.device), self.batch_size)
+        how = Execution(_pick_device(self.device), self.batch_size)
         neutral = self.plan.start()
         states = neutral
         for chunk in join_whole_users(batches, ROWS_AT_ONCE):
@@ -79,13 +79,13 @@ class Task:
         given: dict[str, Any] = {"prev_scores": self.item_scores}
         for tag, role in enumerate(self.parts):
             where = np.flatnonzero(tags == tag)
-            if not _in_order(row[where], owner[where]):
+            if not _is_in_order(row[where], owner[where]):
                 where = where[np.lexsort((row[where], owner[where]))]
-            given[role] = self._given(chunk.take(pa.array(where)), role)
+            given[role] = self._read_role(chunk.take(pa.array(where)), role)
         named = {role: given.pop(role) for role in self.parts if " " in role}
         return Inputs(**given, baselines={role.partition(" ")[2]: rows for role, rows in named.items()})
 
-    def _given(self, table: pa.Table, role: str) -> Rows | Ids:
+    def _read_role(self, table: pa.Table, role: str) -> Rows | Ids:
         if role == "users":
             return encode_ids([Ids.of(table["user"], "user ids in users")])[0]
         columns = {"user": table["user"], "item": table["item"]}
@@ -159,10 +159,10 @@ def _first_rows(users: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     return first
 
 
-def _in_order(row: npt.NDArray[np.int64], owner: npt.NDArray[np.int64]) -> bool:
+def _is_in_order(row: npt.NDArray[np.int64], owner: npt.NDArray[np.int64]) -> bool:
     """Whether each user's rows stand in the order of their frame."""
     return bool(((row[1:] > row[:-1]) | (owner[1:] != owner[:-1])).all())
 
 
-def _available(device: str) -> torch.device:
+def _pick_device(device: str) -> torch.device:
     return torch.device(device if torch.cuda.is_available() else "cpu")
