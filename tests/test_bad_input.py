@@ -76,7 +76,7 @@ def test_null_ids_are_counted():
         evaluate(recs)
 
 
-def test_float_ids_are_refused_with_the_way_out():
+def test_float_ids_are_refused_with_a_hint():
     with pytest.raises(BadValueError, match="floats are not exact as ids"):
         evaluate(RECS.astype({"item_id": "float64"}))
 
@@ -122,7 +122,7 @@ def test_no_relevance_counts_nobody():
         evaluate(truth=TRUTH.iloc[:0])
 
 
-def test_nothing_on_either_side():
+def test_empty_inputs_on_both_sides_count_nobody():
     with pytest.raises(InputError, match="no user to evaluate"):
         evaluate(RECS.iloc[:0], TRUTH.iloc[:0])
 
@@ -139,7 +139,7 @@ def test_a_user_without_relevant_items_is_left_out_and_counted():
     assert dict(report.population.left_out) == {"no relevant item": 1}
 
 
-def test_users_on_one_side_only():
+def test_users_on_one_side_only_are_counted_correctly():
     report = evaluate({1: [10], 3: [10]}, {1: [10], 2: [10]})
     assert report["Recall@2"] == 0.5
     assert report.population.users == 3
@@ -177,7 +177,7 @@ def test_duplicate_rows_keep_the_best_and_warn_once_with_the_count():
     ],
     ids=["native", "replay", "both"],
 )
-def test_what_is_said_of_repeated_rows_is_what_the_metrics_make_of_them(metrics, fate):
+def test_the_warning_of_repeated_rows_says_how_the_metrics_treat_them(metrics, fate):
     said = f"1 repeated (user, item) rows in the recommendations; {fate}"
     with pytest.warns(DuplicateRowsWarning) as caught:
         report = bridgeval.evaluate({1: [(10, 0.9), (11, 0.5), (10, 0.3)]}, {1: [10]}, metrics)
@@ -211,7 +211,7 @@ def test_what_cannot_be_read_says_so(thing):
     ],
     ids=["list", "matrix", "nothing", "lazy frame", "series", "polars series"],
 )
-def test_what_no_loader_reads_has_a_way_out(recs, truth, hint):
+def test_input_that_no_loader_reads_is_refused_with_a_hint(recs, truth, hint):
     with pytest.raises(NoLoaderError) as caught:
         bridgeval.evaluate(recs, truth, "Recall@2")
     assert hint in caught.value.hint
@@ -234,7 +234,7 @@ def test_no_metric_at_all(metrics):
 
 
 @pytest.mark.parametrize("metrics", [bridgeval.metrics.Recall, max, 5])
-def test_what_is_no_metric(metrics):
+def test_an_object_that_is_no_metric_is_refused(metrics):
     with pytest.raises(SpecError, match="a metric is a name or a metric object"):
         evaluate(metrics=metrics)
 
@@ -255,7 +255,7 @@ def test_a_batch_size_is_a_whole_number_from_one_up(size):
 
 @pytest.mark.parametrize("given", [5, []])
 @pytest.mark.parametrize("argument", ["catalogue", "users"])
-def test_ids_that_are_none(argument, given):
+def test_arguments_without_ids_are_refused(argument, given):
     with pytest.raises(InputError, match=rf"{argument} cannot be read|there are no ids in .*{argument}"):
         evaluate(**{argument: given})
 
@@ -271,7 +271,7 @@ def test_huge_unsigned_ids_are_refused_not_wrapped():
         evaluate(recs)
 
 
-def test_sides_that_do_not_meet_are_warned_of():
+def test_sides_without_common_users_give_a_warning():
     shown = {"Ann": {"tea": 0.9}, "Bob": {"rum": 0.5}}
     with pytest.warns(NoUserInCommonWarning, match="none of the 1 users .* while 2 others") as caught:
         bridgeval.evaluate(shown, {"ann": {"tea"}}, "Recall@2")

@@ -227,7 +227,7 @@ def test_equal_metrics_are_computed_once():
     assert len(report) == 2
 
 
-def test_progress_is_told_of_every_user():
+def test_progress_counts_every_user():
     done = []
     bridgeval.evaluate(SHOWN, RELEVANT, "MRR@1", batch_size=3, progress=done.append)
     assert sum(done) == 4

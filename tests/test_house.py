@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -140,7 +141,7 @@ def test_no_toolkit_imports_another():
     for module, tree in SOURCES.items():
         if room(module) == "toolkits":
             others = {name for name in own_imports(tree) if room(name) == "toolkits"}
-            assert {name.split(".")[2] for name in others} <= {module.split(".")[2]} if others else True, module
+            assert {name.split(".")[2] for name in others} <= set(module.split(".")[2:3]), module
 
 
 def test_the_engine_and_what_is_below_names_no_toolkit():
@@ -212,12 +213,15 @@ def test_guests_import_only_public_doors():
     check(found)
 
 
-def test_every_name_of_the_plugin_door_is_documented_by_its_own_docstring():
+def test_every_class_and_function_of_the_plugin_door_has_a_docstring_of_its_own():
     from bridgeval import plugin
 
-    assert sorted(plugin.__all__) == sorted(set(plugin.__all__))
-    for name in plugin.__all__:
-        assert hasattr(plugin, name), name
+    named = {name: getattr(plugin, name) for name in plugin.__all__}
+    assert len(named) == len(plugin.__all__)
+    for name, one in named.items():
+        if isinstance(one, type | FunctionType) and one.__module__.startswith("bridgeval."):
+            # A dataclass without a docstring gets its signature as one.
+            assert one.__doc__ and not one.__doc__.startswith(f"{name}("), name
 
 
 def test_no_private_module_or_attribute_of_a_dependency_is_used():

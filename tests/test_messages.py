@@ -1,4 +1,4 @@
-"""What errors say: sentences, in words and arguments of the caller."""
+"""Messages of errors: sentences, in words and arguments of the caller."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_missing_need_names_the_argument():
         ('CategoricalDiversity(of="rows")@2', "a category of each row", "give item_features="),
     ],
 )
-def test_a_need_is_said_in_words_beside_the_arguments_that_were_given(metric, needs, hint):
+def test_a_missing_need_is_named_in_words_with_the_arguments_that_were_given(metric, needs, hint):
     with pytest.raises(NeedError) as caught:
         evaluate(metrics=metric, catalogue=[10, 11, 12])
     assert caught.value.wrong == f"{metric} needs {needs}"

@@ -20,7 +20,7 @@ from tests.spark.worlds import installed_metrics, whole_world
 MANY = ROWS_FOR_THREADS
 
 
-def test_answers_come_in_the_order_of_tasks_whoever_is_faster():
+def test_results_come_in_the_order_of_tasks_even_if_later_ones_are_faster():
     def slow_at_first(n: int) -> int:
         time.sleep(0.02 if n == 0 else 0)
         return n
@@ -45,7 +45,7 @@ def test_tasks_run_in_parallel(run, two_threads):
 
 
 @pytest.mark.parametrize("failing", [0, 1, 7])
-def test_a_failure_is_raised_at_its_place_and_ends_the_threads(failing):
+def test_a_failure_is_raised_in_order_and_ends_the_threads(failing):
     def action(n: int) -> int:
         if n == failing:
             raise KeyError(n)

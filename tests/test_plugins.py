@@ -1,4 +1,4 @@
-"""Plugins: found by entry point, left out when they fail, told apart by name."""
+"""Plugins: found by entry point, left out if they fail, distinguished by name."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_loader_that_fails_to_recognize_is_reported_and_the_rest_goes_on(plugi
         assert found.loader_for({}, {}).name == "mapping"
 
 
-def test_two_loaders_of_one_name_are_told_apart(plugin):
+def test_two_loaders_of_one_name_are_reported_and_the_first_stays(plugin):
     found = plugins.load_plugins(entry_points=[plugin(LOADER.format(name="mapping"), "late")])
 
     with pytest.warns(PluginWarning, match=r"loader 'mapping' of plugin 'late'.*bridgeval\.toolkits\.mapping"):

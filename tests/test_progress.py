@@ -1,4 +1,4 @@
-"""What a terminal shows while an evaluation lasts."""
+"""Progress that a terminal shows during an evaluation."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_each_stage_has_its_own_time(shown_for):
     assert shown.split("\r")[-2].startswith("evaluated 500 of 1,000 rows, 0:01 left")
 
 
-def test_nothing_is_shown_where_nobody_looks(monkeypatch):
+def test_nothing_is_shown_unless_stderr_is_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with progress.show_progress(None) as watchers:
         assert watchers == (None, None)
 
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
-def test_streamed_files_tell_their_rows(tmp_path, order, monkeypatch):
+def test_streamed_files_report_their_rows(tmp_path, order, monkeypatch):
     import pandas as pd
 
     from bridgeval.engine import streaming

@@ -106,7 +106,7 @@ def test_an_unpaired_test_is_refused_with_the_reason(test):
         ({"baseline": "none"}, "no system 'none'"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, says):
+def test_impossible_arguments_are_refused(arguments, says):
     with pytest.raises(BadParameterError, match=says):
         compare({"weak": WEAK, "strong": STRONG}, TRUTH, "MRR@10", **arguments)
 
@@ -127,7 +127,7 @@ def test_one_system_or_no_relevance_or_no_per_user_values_cannot_be_compared():
         )
 
 
-def test_systems_that_tie_on_every_user_are_said_to():
+def test_systems_that_tie_on_every_user_are_reported_as_ties():
     found = compare({"one": WEAK, "same": WEAK}, TRUTH, "MRR@10", **QUICK)
     row = found.difference("MRR@10")
     assert (row.difference, row.low, row.high, row.ties) == (0, 0, 0, USERS)
@@ -167,7 +167,7 @@ def test_two_users_are_enough_to_compare_and_one_is_not():
     assert "too few for a test" in str(one)
 
 
-def test_pairs_with_an_undefined_value_are_left_out_of_both_systems_and_said(tmp_path):
+def test_pairs_with_an_undefined_value_are_left_out_of_both_systems_with_a_note(tmp_path):
     def saved(values, name):
         path = tmp_path / f"{name}.parquet"
         pd.DataFrame({"metric": "MRR@5", "user": range(5), "value": values}).to_parquet(path)
@@ -184,7 +184,7 @@ def test_pairs_with_an_undefined_value_are_left_out_of_both_systems_and_said(tmp
     )
 
 
-def test_users_that_a_system_was_not_evaluated_on_are_left_out_and_said():
+def test_users_that_a_system_was_not_evaluated_on_are_left_out_with_a_note():
     some = {user: TRUTH[user] for user in range(0, USERS, 2)}
     found = compare(
         {"all": evaluate(WEAK, TRUTH, "MRR@5", per_user=True), "half": evaluate(STRONG, some, "MRR@5", per_user=True)},
@@ -194,7 +194,7 @@ def test_users_that_a_system_was_not_evaluated_on_are_left_out_and_said():
     assert "half has no entry for 60 user(s) of the others" in found.notes[0]
 
 
-def test_users_that_a_system_shows_nothing_to_score_zero_and_are_said():
+def test_users_that_a_system_shows_nothing_score_zero_with_a_note():
     found = compare({"all": WEAK, "few": {user: STRONG[user] for user in range(10)}}, TRUTH, "MRR@5", **QUICK)
     assert found.difference("MRR@5").users == USERS
     assert "few showed nothing to 110 user(s)" in found.notes[0]
@@ -209,14 +209,14 @@ def test_lower_is_better_turns_wins_and_marks():
     assert (row.wins, row.losses, row.superiority, row.mark) == (30, 0, 1.0, "▲")
 
 
-def test_a_metric_that_one_system_lacks_is_left_out_and_said():
+def test_a_metric_that_one_system_lacks_is_left_out_with_a_note():
     weak = evaluate(WEAK, TRUTH, ["MRR@5", "nDCG@5"], per_user=True)
     found = compare({"weak": weak, "strong": evaluate(STRONG, TRUTH, "MRR@5", per_user=True)}, **QUICK)
     assert [row.metric for row in found] == ["MRR@5"]
     assert found.notes == ("nDCG@5: not in every system, excluded.",)
 
 
-def test_every_way_out_tells_the_same_numbers(tmp_path):
+def test_every_export_has_the_same_numbers(tmp_path):
     found = compare({"weak": WEAK, "strong": STRONG}, TRUTH, ["MRR@10", "nDCG@5"], **QUICK)
     document = json.loads(found.to_json(tmp_path / "c.json"))
     frame = pd.read_csv(tmp_path / "c.csv") if found.to_csv(tmp_path / "c.csv") else None

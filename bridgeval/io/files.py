@@ -37,6 +37,7 @@ COMPLETE = "is it Parquet, CSV or TSV, and complete?"
 
 
 def is_path(value: Any) -> bool:
+    """Whether a value is a path, as text or as an object."""
     return isinstance(value, str | os.PathLike)
 
 

@@ -72,7 +72,7 @@ def test_popularity_weighs_by_the_users_who_have_an_item(rounds, monkeypatch):
         assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / users)
 
 
-def test_positions_say_nothing():
+def test_relevant_items_are_at_every_position_among_candidates_equally_often():
     relevance = {user: [0] for user in range(2000)}
     chosen = sample_candidates(relevance, None, range(50), negatives=9, seed=5).to_dict()
     places = [items.index(0) for items in chosen.values()]

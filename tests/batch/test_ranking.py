@@ -122,7 +122,7 @@ def test_matches_are_the_relevant_items_of_the_ranked_lists(seed, sorted_before,
 @pytest.mark.parametrize("order", ["score", "given", "sigmoid", "softmax"])
 @pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
 @pytest.mark.parametrize("duplicates", ["best", "all"])
-def test_a_system_shows_nothing_that_it_does_not_show_itself(order, ties, duplicates):
+def test_a_system_is_never_unexpected_against_itself(order, ties, duplicates):
     # Scores beyond 40 are equal after a sigmoid in float64, so that the ties decide.
     random = Random(3)
     lists = {user: [(item, random.choice([-1.0, 0.5, 50.0, 60.0, 70.0])) for item in range(8)] for user in range(20)}

@@ -195,7 +195,7 @@ def test_the_area_needs_scores_for_all_candidates():
         bridgeval.evaluate(Scores(sparse), {0: [1]}, "AUC")
 
 
-def test_seen_masked_and_scored_low_are_told_apart():
+def test_seen_masked_and_low_scores_are_distinguished():
     values = np.array([[0.9, -math.inf, -7.0, 0.5]])
     report = bridgeval.evaluate(Scores(values), {0: [0, 1, 2, 9]}, ["Recall@4", "MAE"], history={0: [0]})
     # Item 0 is seen, item 1 masked by the model, item 9 has no column; item 2 scored low and is shown.

@@ -1,4 +1,4 @@
-"""What goes wrong is said in one line with a hint, the exit code tells its kind, and no traceback is shown."""
+"""Errors take one line with a hint, the exit code tells their kind, and no traceback is shown."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ def test_one_line_a_hint_and_the_right_exit_code(
         ("evaluate recs.csv truth.csv --out no/where.csv --format csv", WRONG_COMMAND, "cannot be written", "path"),
     ],
 )
-def test_the_same_of_what_the_engine_refuses(run: Run, arguments: str, code: int, said: str, hint: str) -> None:
+def test_errors_of_the_engine_are_also_one_line_with_a_hint(
+    run: Run, arguments: str, code: int, said: str, hint: str
+) -> None:
     test_one_line_a_hint_and_the_right_exit_code(run, arguments, code, said, hint)
 
 

@@ -33,7 +33,7 @@ def test_evaluate_prints_a_table(run: Run) -> None:
     assert "\x1b" not in done.stdout
 
 
-def test_several_systems_stand_side_by_side_and_the_best_is_marked(run: Run, folder: Path) -> None:
+def test_several_systems_are_columns_of_one_table_with_the_best_marked(run: Run, folder: Path) -> None:
     (folder / "other.csv").write_text(RECS.replace("ann,rum,0.5", "ann,rum,0.95"))
     done = run("evaluate", "recs.csv", "second=other.csv", "truth.csv", "-m", "MRR@2", "--no-inspect")
     assert done.returncode == 0, done.stderr

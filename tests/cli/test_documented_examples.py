@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens."""
+"""The commands in the documents print what the documents show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost grows as it should: told by counting passes, blocks and bytes, never by a clock."""
+"""Cost grows as it should: measured by counting passes, blocks and bytes, never by a clock."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def written(folder, users, order="sorted"):
 
 
 @pytest.mark.parametrize(("order", "passes"), [("sorted", 1), ("shuffled", 2)])
-def test_rows_of_files_are_read_once_and_once_more_where_they_must_be_spread(tmp_path, monkeypatch, order, passes):
+def test_rows_of_files_are_read_once_and_once_more_if_they_must_be_partitioned(tmp_path, monkeypatch, order, passes):
     monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 1000)
     rows = Counter()
     for module, name, count in (

@@ -1,4 +1,4 @@
-"""Sums over the first k places, beside loops."""
+"""Sums over the first k places against loops."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_an_infinite_value_makes_the_mean_infinite_in_any_order_of_merging(order
 
 @pytest.mark.parametrize("center", [0.0, 1.0, -40.0, 1e9])
 @pytest.mark.parametrize("undefined", [0, 3])
-def test_squares_are_those_about_the_mean_however_far_it_is_from_nought(center, undefined):
+def test_squares_are_about_the_mean_however_far_it_is_from_zero(center, undefined):
     values = center + np.random.default_rng(7).normal(size=1001)
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
@@ -110,6 +110,6 @@ def test_a_tally_merges_sums_items_by_id_and_facts():
         assert merged.facts == {"items": 9}
 
 
-def test_joint_states_merge_side_by_side():
+def test_joint_states_merge_part_by_part():
     joint = Joint((Sums({"x": 1}), Sums({"y": 2}))).merge(Joint((Sums({"x": 3}), Sums())))
     assert (joint.parts[0]["x"], joint.parts[1]["y"]) == (4, 2)

@@ -76,7 +76,9 @@ def test_sorted_files_are_merged_as_they_come(world, tmp_path, calls, kind):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_shuffled_files_are_spread_over_temporary_ones_that_go_away(world, tmp_path, calls, kind, monkeypatch):
+def test_shuffled_files_are_partitioned_into_temporary_files_that_are_deleted(
+    world, tmp_path, calls, kind, monkeypatch
+):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     held = bridgeval.evaluate(*world, METRICS)
@@ -86,7 +88,7 @@ def test_shuffled_files_are_spread_over_temporary_ones_that_go_away(world, tmp_p
     assert not list((tmp_path / "scratch").iterdir())
 
 
-def test_temporary_files_go_away_after_a_failure_too(world, tmp_path, monkeypatch):
+def test_temporary_files_are_deleted_after_a_failure_too(world, tmp_path, monkeypatch):
     from dataclasses import dataclass
 
     from bridgeval.errors import MetricFailedError
@@ -168,7 +170,7 @@ LATE = {
 
 
 @pytest.mark.parametrize("case", LATE)
-def test_what_is_wrong_far_down_a_streamed_file_is_said(tmp_path, case, monkeypatch):
+def test_an_error_far_down_a_streamed_file_names_column_and_row(tmp_path, case, monkeypatch):
     monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 1 << 18)
     line, wrong, found = LATE[case]
     recs, truth = tmp_path / "recs.csv", tmp_path / "truth.csv"

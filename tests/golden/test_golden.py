@@ -47,7 +47,7 @@ def test_a_number_cannot_be_skipped_for_a_reason_of_our_own():
     assert compare.Comparison("a", skipped="inconvenient", outside="and more").differs
 
 
-def test_a_result_that_a_reader_leaves_out_is_told(monkeypatch, capsys):
+def test_a_result_that_a_reader_leaves_out_is_reported(monkeypatch, capsys):
     monkeypatch.setattr(compare, "READERS", {"replay": compare.READERS["replay"]})
     whole = replay.torch_builder
     monkeypatch.setitem(replay.LAYOUTS, "-torch", lambda document: list(whole(document))[:-1])

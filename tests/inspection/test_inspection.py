@@ -55,7 +55,7 @@ def test_scores_without_ties_and_lists_without_scores_raise_no_alarm() -> None:
     assert "ties" not in {finding.key for finding in bridgeval.inspect({1: ["a", "b"]}, {1: ["a"]}).findings}
 
 
-def test_users_that_do_not_meet_are_counted_and_their_effect_given() -> None:
+def test_users_on_one_side_only_are_counted_with_their_effect() -> None:
     found = bridgeval.inspect({1: ["a"], 9: ["a"]}, {1: ["a"], 2: ["a"]}, "MRR@1")
     assert found.users == {"recommended to": 2, "with relevance": 2, "in both": 1}
     # User 2 scores 0: (1 + 0) / 2; over those on both sides 1.

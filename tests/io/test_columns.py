@@ -1,4 +1,4 @@
-"""Columns that cannot be told, or are not what they are said to be."""
+"""Columns that are missing, ambiguous, repeated or chosen with `columns=`."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_an_unknown_part_in_columns_is_refused():
 
 
 @pytest.mark.parametrize("part", ["user", "score"])
-def test_a_chosen_column_that_no_table_has_is_refused_though_another_would_do(part):
+def test_a_chosen_column_that_no_table_has_is_refused_even_if_another_would_fit(part):
     with pytest.raises(
         MissingColumnError, match=f"no table has the column 'mistyped', which was chosen for the {part}"
     ):
         evaluate(columns={part: "mistyped"})
 
 
-def test_a_chosen_column_of_one_table_alone_is_fine():
+def test_a_chosen_column_of_one_table_only_is_fine():
     assert dict(evaluate(RECS.rename(columns={"user_id": "buyer"}), columns={"user": "buyer"})) == dict(evaluate())
 
 
@@ -65,7 +65,7 @@ def test_a_column_that_was_chosen_but_is_not_there():
         evaluate(RECS.rename(columns={"user_id": "u"}), columns={"user": "buyer"})
 
 
-def test_columns_without_names_are_told():
+def test_columns_without_names_are_listed_by_position():
     with pytest.raises(MissingColumnError, match="columns '0', '1', '2'"):
         evaluate(RECS.set_axis([0, 1, 2], axis=1))
 

@@ -1,4 +1,4 @@
-"""Files are told by what is in them, not by their names."""
+"""Formats of files are detected by content, not by name."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_text_in_another_code_than_utf8_is_called_that(tmp_path: Path, charset: 
     assert pd.read_csv(tmp_path / "file.csv", encoding=suggested)["item_id"].tolist() == [word]
 
 
-def test_another_code_is_told_beyond_the_first_bytes_too(tmp_path: Path) -> None:
+def test_another_encoding_is_detected_beyond_the_first_bytes(tmp_path: Path) -> None:
     path = written(tmp_path / "file", (b"user_id,item_id\n" + b"7,cafe\n" * 20_000) + b"7,caf\xe9\n")
     for read in (read_table, open_dataset):
         with pytest.raises(InputError, match="is text, but not in UTF-8; found: bytes in the column 'item_id'"):

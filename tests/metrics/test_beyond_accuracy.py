@@ -75,7 +75,7 @@ def test_a_baseline_is_ranked_by_the_policy_of_the_metric() -> None:
     assert value('Unexpectedness(masked="keep")@2', shown, baseline=masked) == 0.5
 
 
-def test_several_baselines_are_told_apart_by_name() -> None:
+def test_several_baselines_are_distinguished_by_name() -> None:
     frame = pd.DataFrame({"user": [1], "item": ["b"], "score": [1.0]})
     other = frame.assign(item="z")
     truth = pd.DataFrame({"user": [1], "item": ["b"]})
@@ -142,7 +142,7 @@ def test_more_features_than_a_machine_word_holds() -> None:
     assert list(report.values()) == [40.0, 35.0, 40 / 80, 70 / 80]
 
 
-def test_any_number_of_features_is_told_apart() -> None:
+def test_any_number_of_features_is_distinguished() -> None:
     draw = random.Random(3)
     features = {item: draw.sample(range(200), draw.randint(0, 40)) for item in range(30)}
     lists = {user: draw.sample(range(30), draw.randint(1, 8)) for user in range(20)}

@@ -1,4 +1,4 @@
-"""Blocks that families share, beside loops."""
+"""Blocks that families share, against loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES, USERS = 40, 30
 
 
 @pytest.mark.parametrize("cutoffs", [(PLACES,), (1, 2, 3), (4, 17, 90)])
-def test_features_of_the_first_k_places_are_those_of_a_loop_though_they_take_several_words(cutoffs):
+def test_features_of_the_first_k_places_are_those_of_a_loop_even_over_several_words(cutoffs):
     random = torch.Generator().manual_seed(6)
     items = torch.randint(0, 5, (PLACES, USERS), generator=random, dtype=torch.int32)
     words = torch.randint(0, 1 << 31, (2, 5), generator=random, dtype=torch.int64).to(torch.int32)

@@ -134,7 +134,7 @@ def report():
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_value_is_what_paper_and_pencil_give(report, name):
+def test_values_are_those_worked_by_hand(report, name):
     assert report[name] == pytest.approx(WORKED[name], abs=1e-12, nan_ok=True)
 
 

@@ -140,7 +140,7 @@ def test_partitions_with_vocabularies_of_their_own_merge_to_the_whole(world, who
             assert result.value == pytest.approx(theirs.value, abs=1e-12, nan_ok=True), metric
 
 
-def test_a_metric_of_ones_own_can_be_an_objective():
+def test_a_custom_metric_can_be_an_objective():
     @dataclass(frozen=True)
     class Length(bridgeval.ListMetric):
         name = "Length"

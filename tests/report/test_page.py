@@ -45,7 +45,7 @@ def test_the_page_has_every_section_and_fetches_nothing(reports: bridgeval.Repor
     assert len(text) < 1_500_000
 
 
-def test_the_page_says_who_tells_chance_unless_it_does_so_itself(reports: bridgeval.Reports) -> None:
+def test_the_page_refers_to_compare_unless_it_is_a_comparison(reports: bridgeval.Reports) -> None:
     told = "<code>bridgeval compare</code> answers"
     assert told in render_page(reports)
     assert told not in bridgeval.compare({"a": FIRST, "b": FIRST}, TRUTH, "MRR@2").to_html()
@@ -73,7 +73,7 @@ def test_one_report_has_a_page_too() -> None:
     assert seen.sections == ["results", "cutoffs", "users", "definitions", "origin"]
 
 
-def test_more_sections_stand_between_the_charts_and_the_inspection(reports: bridgeval.Reports) -> None:
+def test_added_sections_come_between_the_charts_and_the_inspection(reports: bridgeval.Reports) -> None:
     more = [Section("comparison", "Comparison", Markup("<p>as good</p>"))]
     seen = Seen(render_page(reports, more=more))
     assert seen.sections.index("comparison") == seen.sections.index("trade-offs") + 1
@@ -88,7 +88,7 @@ def test_a_page_is_the_same_each_time(reports: bridgeval.Reports) -> None:
     assert render_page(reports) == render_page(reports)
 
 
-def test_the_front_holds_what_nothing_beats() -> None:
+def test_the_pareto_front_holds_what_nothing_dominates() -> None:
     points = [(0.1, 5.0), (0.2, 4.0), (0.15, 3.0), (0.2, 4.0)]
     assert find_front(points, (True, True)) == [0, 1, 3]
     assert find_front(points, (True, False)) == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""What Spark forks Python workers from in these tests: it has loaded torch, so that no worker must load it again."""
+"""The process that Spark forks Python workers from in these tests. It has imported torch already, to save time."""
 
 from pyspark.daemon import manager
 

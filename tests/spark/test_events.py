@@ -1,4 +1,4 @@
-"""What Spark itself wrote down about a job: rows read once, shuffled once, and nothing but states collected."""
+"""Spark's own event log of a job: rows read once, shuffled once, and only states collected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on an executor is said on the driver as it would be said in one process."""
+"""Errors on an executor are raised on the driver as they would be in one process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_bad_values_are_refused_as_they_are_locally(spark: Any) -> None:
         bridgeval.evaluate(frame.selectExpr("user", "nullif(item, 'b') as item", "0.5 as score"), TRUTH)
 
 
-def test_a_plugin_that_executors_lack_is_said_before_the_job_starts(
+def test_a_plugin_that_executors_lack_is_an_error_before_the_job_starts(
     shown: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "only_on_the_driver.py").write_text(

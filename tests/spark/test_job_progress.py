@@ -1,4 +1,4 @@
-"""What is said of a job while it runs."""
+"""Progress of a running job."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Newer(Metric):
         return [len(set((pred or [])[:k]) & set(ground_truth)) / k for k in ks]
 
 
-def test_metrics_of_ones_own_run_on_spark_frames(on_spark: Any) -> None:
+def test_custom_metrics_run_on_spark_frames(on_spark: Any) -> None:
     recs, truth = on_spark(WORLD["recs"]), on_spark(WORLD["truth"])
     assert list(Newer([2, 5])(recs, truth).values()) == pytest.approx(list(Precision([2, 5])(recs, truth).values()))
     recs, truth = on_spark(WORLD["recs"], OLD), on_spark(WORLD["truth"], OLD)

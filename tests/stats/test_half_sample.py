@@ -57,7 +57,7 @@ def test_a_number_without_per_user_values_gets_the_interval_that_its_users_would
     assert "random halves of 2,000 users in 100 groups" in str(found)
 
 
-def test_halves_are_the_same_whichever_form_the_lists_come_in(tmp_path):
+def test_half_samples_are_the_same_for_every_form_of_lists(tmp_path):
     def frame(lists):
         rows = [(user, item, -place) for user, items in lists.items() for place, item in enumerate(items)]
         return pd.DataFrame(rows, columns=["user_id", "item_id", "score"])

@@ -104,7 +104,7 @@ def test_popularity_is_the_mean_popularity_of_the_items_of_a_user():
     assert table["popularity"].to_pylist() == ["3 of 3 (3 .. 3)", "2 of 3 (2.5 .. 2.5)", "1 of 3 (2 .. 2)"]
 
 
-def test_deciles_hold_equally_many_users_and_equal_numbers_are_never_parted():
+def test_deciles_hold_equally_many_users_and_equal_numbers_stay_together():
     table = pd.DataFrame({"user": range(100), "age": range(100)})
     labels = in_quantiles(table)["age"].to_pylist()
     assert sorted({labels.count(label) for label in labels}) == [10]

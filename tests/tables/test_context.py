@@ -1,4 +1,4 @@
-"""The context: tables that are read while the history is brought into order, and looked up by id."""
+"""The context: tables read in parallel with the history, and looked up by id."""
 
 from __future__ import annotations
 

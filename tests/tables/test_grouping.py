@@ -1,4 +1,4 @@
-"""Rows grouped by user, and ids encoded by runs, beside plain sorting."""
+"""Rows grouped by user and encoded ids, against plain sorting."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The history: seen items, popularity, lists of each user and known users, beside plain Python sets."""
+"""The history: seen items, popularity, lists of each user and known users, against plain Python sets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def number(one):
     batch_size=st.sampled_from([1, 2, None]),
     duplicates=st.sampled_from(["best", "all"]),
 )
-def test_what_was_seen_is_what_the_history_has(shown, history, texts, needs, batch_size, duplicates):
+def test_seen_items_are_those_of_the_history(shown, history, texts, needs, batch_size, duplicates):
     inputs = Inputs.of(frame(shown, texts), frame([(9, 9)], texts), history=frame(history, texts))
     (slates,) = inputs.slates(needs)
     had = {user: {item for owner, item in history if owner == user} for user in range(10)}

@@ -18,7 +18,7 @@ texts = st.lists(st.text(max_size=5), max_size=30)
 
 
 @given(st.one_of(st.tuples(integers, integers), st.tuples(small, small), st.tuples(texts, texts)))
-def test_codes_point_into_one_sorted_vocabulary(columns):
+def test_codes_index_one_sorted_vocabulary(columns):
     ids = [Ids.of(pa.array(c, pa.int64() if c and isinstance(c[0], int) else pa.string())) for c in columns]
     if not any(columns):
         return
@@ -30,7 +30,7 @@ def test_codes_point_into_one_sorted_vocabulary(columns):
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "a long name"]), max_size=6), min_size=1, max_size=5))
-def test_text_in_pieces_is_what_it_is_in_one(pieces):
+def test_text_in_several_chunks_is_encoded_as_in_one(pieces):
     whole = [name for piece in pieces for name in piece]
     in_pieces = Ids.of(pa.chunked_array(pieces, pa.large_string()))
     in_one = Ids.of(pa.array(whole, pa.large_string()))

@@ -145,7 +145,7 @@ def test_a_broken_law_is_named(metric, law):
         check_metric(metric)
 
 
-def test_the_difference_is_told():
+def test_the_error_shows_the_difference():
     with pytest.raises(AssertionError, match=r"in batches of 1: value 1\.0 became 18\.0"):
         check_metric(CountsBatches())
 
@@ -183,7 +183,7 @@ def test_extras_that_a_loader_drops_are_noticed():
         check_loader(Forgetful(), small.recommendations, small.relevance, history=small.extras["history"])
 
 
-def test_the_world_has_what_is_odd():
+def test_the_world_has_all_odd_cases():
     small = world("string").inputs
     scores = small.recommendations.columns["score"]
     pairs = list(zip(small.recommendations.users.tolist(), small.recommendations.items.tolist(), strict=True))

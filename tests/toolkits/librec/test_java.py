@@ -46,7 +46,7 @@ def test_values_of_python_metrics_are_not_read_from_the_output():
     assert not any(name.endswith(".py") for name in values[1])
 
 
-def test_what_is_no_number_is_named(tmp_path):
+def test_text_in_place_of_a_number_is_named_with_file_and_line(tmp_path):
     log = write(tmp_path / "librec-1.log", *LOG[:2], LOG[2].replace("4.0E-4", "oops"))
     with pytest.raises(BadValueError, match=r"librec-1.log, line 3: not a number; found: 'oops'"):
         read_log(log)

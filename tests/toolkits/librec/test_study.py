@@ -47,7 +47,7 @@ def test_a_fold_without_its_result_is_an_error_that_names_the_file(tmp_path):
         Study(folder)
 
 
-def test_what_is_no_study_says_so(tmp_path):
+def test_a_folder_that_is_no_study_is_refused(tmp_path):
     with pytest.raises(InputError, match="is not a study folder"):
         Study(tmp_path)
     write(tmp_path / "conf" / "config.xml", "<librec-auto/>")
@@ -168,7 +168,7 @@ def test_only_what_metrics_need_is_read(tmp_path):
         fold.evaluate("librec:novelty@10")
 
 
-def test_context_given_by_the_caller_is_used_beside_the_files():
+def test_context_given_by_the_caller_is_used_in_addition_to_the_files():
     fold = Fold(*(GOLDENS / "malformed_open" / "files" / f"good_{kind}.txt" for kind in ("result", "test")))
     report = fold.evaluate("librec:psp@2", item_features={"10": ["new"], "13": ["new"]})
     # First places 10, 13 and 11, second ones 12, 14 and 12: one protected item for two users.

@@ -63,14 +63,14 @@ def test_csv_can_be_written_and_has_two_kinds_only(report, tmp_path):
         report.to_csv("all")
 
 
-def test_java_values_stand_beside_ours_with_the_difference(report):
+def test_java_values_are_listed_next_to_ours_with_the_difference(report):
     table = report.java_values()
     assert len(table) == 2 * 3 * 16
     assert table["difference"].abs().max() < 1e-9
     assert not table["here"].isna().any()
 
 
-def test_java_values_of_metrics_that_were_not_asked_for_have_nothing_beside_them():
+def test_java_values_of_metrics_that_were_not_asked_for_have_no_counterpart():
     table = Study(RANKING).evaluate(["librec:rr@10", "librec:ndcg_rating@10"]).java_values()
     other = Study(RANKING).evaluate("librec:rr@5")
     assert other.java_values()["here"].isna().all(), "LibRec cut at 10"

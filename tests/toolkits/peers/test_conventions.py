@@ -88,7 +88,7 @@ def test_convention_gives_the_number_the_library_gave(report, name, measured):
     assert report[str(metric)] == pytest.approx(measured, abs=5.1e-5)
 
 
-def test_one_call_gave_all_of_them_and_natives_beside(report):
+def test_one_call_gives_all_conventions_and_native_metrics(report):
     assert len(report) == len(ROWS)
     assert report.population.counted == 4
     assert dict(report.population.left_out) == {"no relevance given": 1}

@@ -164,7 +164,7 @@ def test_categories_stand_in_the_recommendations() -> None:
         assert found["CategoricalDiversity-PerUser@3"] == {1: pytest.approx(2 / 3), 2: pytest.approx(1 / 3)}
 
 
-def test_a_mode_of_ones_own_gets_the_per_user_values() -> None:
+def test_a_custom_mode_gets_the_per_user_values() -> None:
     class Best(CalculationDescriptor):
         def cpu(self, distribution: Any) -> float:
             return float(np.max(np.asarray(distribution)))

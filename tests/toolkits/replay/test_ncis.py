@@ -191,7 +191,7 @@ class OwnLists(WeightOfHits):
         return pd.DataFrame({"user_idx": [1], "pred": [[10, 11]], "weight": [[2.0, 1.0]], "ground_truth": [[11]]})
 
 
-def test_lists_of_ones_own_are_handed_over_by_name():
+def test_custom_lists_are_passed_by_name():
     assert OwnLists(frame(PREV))(frame(RECS), frame(TRUTH), [1, 2]) == {1: 0.0, 2: 1.0}
 
 

@@ -66,7 +66,7 @@ def test_one_pass_serves_all_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(passes) == 1
 
 
-def test_named_bases_stand_in_the_keys_after_the_other_metrics() -> None:
+def test_named_bases_come_last_in_the_keys() -> None:
     data = frames()
     rows = data["recs"].assign(category_id=data["recs"]["item_id"] % 3)
     metrics = [CategoricalDiversity(2), Unexpectedness(2), Recall(2)]
@@ -121,7 +121,7 @@ def test_no_metric_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "dict"])
-def test_a_metric_of_ones_own_is_part_of_it_on_every_kind_of_frame(kind: str) -> None:
+def test_a_custom_metric_works_on_every_kind_of_frame(kind: str) -> None:
     class Mine(Metric):
         @staticmethod
         def _get_metric_value_by_user(ks: list[int], ground_truth: list[Any], pred: list[Any] | None) -> list[float]:
@@ -195,7 +195,7 @@ def test_significance_tests_the_values_that_were_added_and_evaluates_nothing_aga
         keeping.significance("x")
 
 
-def test_repeated_rows_of_both_sides_are_told_in_one_warning() -> None:
+def test_repeated_rows_of_both_sides_give_one_warning() -> None:
     recs = frame([[1, 5, 0.9], [1, 5, 0.8], [2, 6, 0.1]])
     base = frame([[1, 7, 0.9], [1, 7, 0.8], [1, 7, 0.7], [2, 7, 0.1]])
     with pytest.warns(MetricDuplicatesWarning) as warned:

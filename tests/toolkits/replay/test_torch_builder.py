@@ -56,7 +56,7 @@ def test_the_table_has_cutoffs_as_columns() -> None:
     assert table.to_numpy().tolist() == [[0.25, 0.5], [0.5, 0.75]]
 
 
-def test_what_cannot_be_answered_is_refused() -> None:
+def test_questions_without_an_answer_are_refused() -> None:
     with pytest.raises(BadParameterError, match="no metric 'hitrate'"):
         TorchMetricsBuilder(["hitrate"])
     builder = TorchMetricsBuilder(["coverage"])

@@ -131,7 +131,7 @@ def test_all_seven_blocks_hold_what_their_names_say(from_matrix):
     assert seen["top_3_discounted_relevance"] == [[0, 7, 0], [0, 0, 0]]
 
 
-def test_update_gets_every_tensor_by_whatever_name_it_is_looked_up():
+def test_update_finds_every_tensor_by_every_name():
     class Reader(TopKMetric):
         _REQUIRED_COMPONENTS: ClassVar = {MetricBlock.TOP_K_INDICES}
 
@@ -213,7 +213,7 @@ class HalvesPopularity(TopKMetric):
         return {"HalvesPopularity": self.total}
 
 
-def test_what_an_author_writes_to_is_the_authors_own():
+def test_tensors_that_an_author_writes_to_are_copies():
     shown = {"x": {"a": 3, "b": 2}, "y": {"b": 1, "a": 0.5}}
     known = {"history": {"p": ["a", "b"], "q": ["a"]}, "batch_size": 1}
     for _ in range(2):
