@@ -221,7 +221,7 @@ def test_every_class_and_function_of_the_plugin_door_has_a_docstring_of_its_own(
     for name, one in named.items():
         if isinstance(one, type | FunctionType) and one.__module__.startswith("bridgeval."):
             # A dataclass without a docstring gets its signature as one.
-            assert one.__doc__ and not one.__doc__.startswith(f"{name}("), name
+            assert not (one.__doc__ or f"{name}(").startswith(f"{name}("), name
 
 
 def test_no_private_module_or_attribute_of_a_dependency_is_used():
