@@ -7,7 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
@@ -133,6 +133,10 @@ class ShownColumn(Block[Tensor]):
         return ranked.gather(shown.column(self.name)) if pairs is None else look_up(pairs, ranked.items)
 
 
+# The policies without a threshold, made once: a block then finds one without checking its parameters again.
+EVERY_ROW = {one.duplicates: one for one in (Relevance(None, "best"), Relevance(None, "first"), Relevance(None, "all"))}
+
+
 @dataclass(frozen=True)
 class EffectiveRelevance(Block[Relevance]):
     """The plainest policy that keeps the same rows of this batch: metrics of different policies then share blocks."""
@@ -142,7 +146,7 @@ class EffectiveRelevance(Block[Relevance]):
     def make(self, blocks: Blocks) -> Relevance:
         truth, above = blocks.batch.relevant, self.relevance.above
         keeps_all = above is None or bool(((truth.column("gain") > above) | ~truth.valid).all())
-        return replace(self.relevance, above=None) if keeps_all else self.relevance
+        return EVERY_ROW[self.relevance.duplicates] if keeps_all else self.relevance
 
 
 @dataclass(frozen=True)
