@@ -36,6 +36,8 @@ from bridgeval.tables.context import Context
 
 T = TypeVar("T")
 _MISSING: Any = object()
+# The policies without a threshold, made and checked once and not for every batch.
+EVERY_ROW = {one.duplicates: one for one in (Relevance(None, "best"), Relevance(None, "first"), Relevance(None, "all"))}
 Users = Literal[
     "relevant", "shown", "both", "any", "truth", "history", "baseline", "given", "known", "listed", "judged"
 ]
