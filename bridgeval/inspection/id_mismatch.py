@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,17 +36,14 @@ def describe_other_type(
 
 def describe_no_common_user(chunks: Sequence[Slates]) -> Finding:
     """No user is on both sides."""
-    shown = [user for slates in chunks for user in slates.users.take(slates.shown.lengths.nonzero()[0][:3]).tolist()]
-    truth = [user for slates in chunks for user in slates.users.take(slates.relevant.lengths.nonzero()[0][:3]).tolist()]
-    sides = (
-        _all_texts(chunks, lambda slates: slates.users.take(slates.shown.lengths.nonzero()[0])),
-        _all_texts(chunks, lambda slates: slates.users.take(slates.relevant.lengths.nonzero()[0])),
-    )
+    shown = [slates.users.take(slates.shown.lengths.nonzero()[0]) for slates in chunks]
+    truth = [slates.users.take(slates.relevant.lengths.nonzero()[0]) for slates in chunks]
+    listed, wanted = (_quote([user for ids in side for user in ids.slice(0, 3).tolist()]) for side in (shown, truth))
     return Finding(
         "users in common",
         "alarm",
-        f"no user is on both sides: e.g. {_quote(shown)} have recommendations, {_quote(truth)} relevant items",
-        f"every value is 0{_hint(*sides)}",
+        f"no user is on both sides: e.g. {listed} have recommendations, {wanted} relevant items",
+        f"every value is 0{_hint(set().union(*map(_texts, shown)), set().union(*map(_texts, truth)))}",
     )
 
 
@@ -78,10 +75,6 @@ def _hint(first: set[str], second: set[str]) -> str:
 def _bare(text: str) -> str:
     bare = text.strip().lower().removesuffix(".0").lstrip("0")
     return bare or "0"
-
-
-def _all_texts(chunks: Iterable[Slates], ids: Any) -> set[str]:
-    return {text for slates in chunks for text in _texts(ids(slates))}
 
 
 def _texts(ids: Ids) -> set[str]:

@@ -188,7 +188,8 @@ class _Look:
             yield Finding("repeated rows", "fine", "no (user, item) pair is repeated")
 
     def _ties(self) -> Iterator[Finding]:
-        if not self.k or not variations.breaks_ties(self.headline) or not self._scored:
+        # Only a metric that ranks by score has ties to break.
+        if not self.k or self.headline.parameters.get("order") != "score" or not self._scored:
             return
         tied = self._sum(lambda slates: variations.find_ties(slates.shown, self.k))
         low, high = (self._value(change) for change in (variations.worst_first, variations.best_first))

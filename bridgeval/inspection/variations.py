@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bridgeval.batch.ranking import Ranking, rank_lists
-from bridgeval.engine.metric import Metric
 from bridgeval.tables.slates import Lists, Slates
 
 # Every row by score, ties in the order in which the rows come.
@@ -53,11 +52,6 @@ def find_ties(lists: Lists, k: int) -> npt.NDArray[np.bool_]:
     at = at[long_enough]
     tied[long_enough] = (scores[at] == scores[at - 1]) & (scores[at] != -np.inf)
     return tied
-
-
-def breaks_ties(metric: Metric) -> bool:
-    """Whether a metric reads scores, so that equal ones need a decision."""
-    return metric.parameters.get("order") == "score"
 
 
 def _reorder(slates: Slates, tie: npt.NDArray[np.float64]) -> Slates:
