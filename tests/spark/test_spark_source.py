@@ -126,8 +126,8 @@ def test_previous_scores_by_item_reach_every_executor(spark: Any) -> None:
         .load(spark.createDataFrame(world()["recommendations"]), {1: [3]}, prev_scores=spark.createDataFrame(rows))
     )
     assert "prev_score" in given.offers
-    assert given._item_scores(reads).items.tolist() == [0, 3, 6]
-    assert [frame.role for frame in given._needed(plan)] == ["recommendations", "relevance"]
+    assert given._read_item_scores(reads).items.tolist() == [0, 3, 6]
+    assert [frame.role for frame in given._select_frames(plan)] == ["recommendations", "relevance"]
 
 
 def test_frames_that_are_partitioned_or_bucketed_by_user_give_the_same(spark: Any) -> None:
