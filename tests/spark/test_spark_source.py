@@ -9,9 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bridgeval
-from bridgeval.engine.census import Census
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.plan import Plan
 from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError
 from bridgeval.plugins import installed
 from bridgeval.report import Report
@@ -118,16 +116,11 @@ def test_small_tables_may_be_spark_frames(spark: Any) -> None:
 
 
 def test_previous_scores_by_item_reach_every_executor(spark: Any) -> None:
-    rows = pa.table({"item": [0, 3, 6], "score": [0.5, 0.25, 1.0]})
-    reads, plan = Needs(pairs=frozenset({"prev_score"})), Plan.of([Census(0)])
-    given = (
-        installed()
-        .loaders["spark"]
-        .load(spark.createDataFrame(world()["recommendations"]), {1: [3]}, prev_scores=spark.createDataFrame(rows))
-    )
-    assert "prev_score" in given.offers
-    assert given._read_item_scores(reads).items.tolist() == [0, 3, 6]
-    assert [frame.role for frame in given._select_frames(plan)] == ["recommendations", "relevance"]
+    arguments = {name: world()[name] for name in ("recommendations", "relevance")}
+    items = arguments["recommendations"]["item"].unique().to_pylist()
+    arguments["prev_scores"] = pa.table({"item": items, "score": [0.1 + item / 100 for item in items]})
+    expected = bridgeval.evaluate(**arguments, metrics=["NCISPrecision@5", "IPS@5"])
+    assert_same(bridgeval.evaluate(**in_spark(spark, arguments), metrics=["NCISPrecision@5", "IPS@5"]), expected)
 
 
 def test_frames_that_are_partitioned_or_bucketed_by_user_give_the_same(spark: Any) -> None:
