@@ -61,20 +61,22 @@ def _encode_strings(columns: Sequence[Any]) -> tuple[pa.LargeStringArray, list[C
     # Hashing text takes most of the time of an evaluation with string ids, so both halves of a column run in parallel.
     halves = [column[part] for column in columns for part in (slice(len(column) // 2), slice(len(column) // 2, None))]
     coded = run_all([partial(_to_dictionary, half) for half in halves], sum(map(len, columns)))
-    distinct = pc.unique(pa.concat_arrays([half.dictionary for half in coded]))
-    vocabulary = distinct.take(pc.sort_indices(distinct))
-    codes = [_translate(half, vocabulary) for half in coded]
+    entries = pa.concat_arrays([half.dictionary for half in coded]).dictionary_encode()
+    order = pc.sort_indices(entries.dictionary)
+    code_of = np.empty(len(order), dtype=np.int32)
+    code_of[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    code_of_entry = code_of.take(entries.indices.to_numpy())
+    ends = np.cumsum([len(half.dictionary) for half in coded])
+    codes = [
+        code_of_entry[end - len(half.dictionary) : end].take(half.indices.to_numpy(zero_copy_only=False))
+        for half, end in zip(coded, ends.tolist(), strict=True)
+    ]
+    vocabulary = entries.dictionary.take(order)
     return vocabulary, [np.concatenate(pair) for pair in zip(codes[::2], codes[1::2], strict=True)]
 
 
 def _to_dictionary(column: Any) -> pa.DictionaryArray:
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-
-
-def _translate(column: pa.DictionaryArray, vocabulary: pa.LargeStringArray) -> Codes:
-    """Codes in the dictionary of a column as codes in a vocabulary."""
-    code_of = pc.index_in(column.dictionary, value_set=vocabulary).to_numpy(zero_copy_only=False)
-    return code_of.astype(np.int32, copy=False).take(column.indices.to_numpy(zero_copy_only=False))
 
 
 def sort_unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

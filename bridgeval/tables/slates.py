@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bridgeval.errors import BadValueError
+from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import Grouping, group_by_user
 from bridgeval.tables.ids import Codes, Ids
@@ -128,9 +129,14 @@ def build_slates(
     check_gains(relevant)
     users, (by_user, truth_by_user, *_) = group_by_user([shown.owners, relevant.owners, *more_users])
     items, (shown_items, relevant_items, *_) = encode_ids([shown.items, relevant.items, *more_items], "item ids")
-    shown_lists = group_lists(by_user, shown_items, shown.columns, shown.ranked)
     gains = {"gain": relevant.columns["gain"]} if "gain" in relevant.columns else {}
-    relevant_lists = group_lists(truth_by_user, relevant_items, gains)
+    shown_lists, relevant_lists = run_all(
+        [
+            partial(group_lists, by_user, shown_items, shown.columns, shown.ranked),
+            partial(group_lists, truth_by_user, relevant_items, gains),
+        ],
+        len(shown_items),
+    )
     if not gains:
         relevant_lists = replace(relevant_lists, columns={"gain": np.ones(len(relevant_items))})
     return Slates(users, items, shown_lists, relevant_lists)
