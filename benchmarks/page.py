@@ -17,11 +17,12 @@ INTRODUCTION = """\
 
 Made by `make bench`; every number below is from one run of it. All libraries get the same data and compute six metrics
 at four cutoffs, each in a process and an environment of its own, from a frame in memory to the numbers, after one
-warm-up. Wall and CPU seconds are medians of {runs}, or of a single run for slow libraries. CPU includes threads and
-child processes; the peak includes the interpreter, the libraries and the frames. "Same numbers" counts the values of a
-library that equal those of bridgeval under that library's definitions. Slow libraries are measured on fewer users, or
-on sorted int64 rows only. Our own cases are measured in several processes, in turn with one another, and the median
-process counts, because a shared machine changes from minute to minute.
+warm-up. Wall and CPU seconds are medians: of nine evaluations of bridgeval, of three of another library, or of one where
+a library is slow; slow libraries are measured on 10,000 users only. CPU includes threads and child processes; the peak
+includes the interpreter, the libraries and the frames. "Same numbers" counts the values of a library that equal those
+of bridgeval under that library's definitions. Our own cases are measured in several processes, in turn with one
+another, and the median process counts, because a shared machine changes from minute to minute. The first evaluations
+of a process take up to twice as long, until the memory they need has been mapped.
 """
 
 
@@ -76,9 +77,8 @@ def page(results: dict[str, Any], picture_path: Path, document: Path) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     frames = [row for row in rows if row["case"] == "frames"]
     worlds = dict.fromkeys(row["world"] for row in frames)
-    repeated = max((row.get("runs", 0) for row in frames), default=0)
     parts = [
-        INTRODUCTION.format(runs=repeated),
+        INTRODUCTION,
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
         f"Python {machine['python']}; {versions}. {machine['date']}.",
         "## Goals",

@@ -18,7 +18,7 @@ from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import Lists, Slates
 
 # Cells of a rectangle [B, K]: many, because every batch costs as many operations; few enough for the caches.
-CELLS_PER_BATCH = 5 << 19
+CELLS_PER_BATCH = 5 << 18
 FEWEST_CELLS = 1 << 16
 
 MASKED = float("-inf")
