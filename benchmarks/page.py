@@ -17,8 +17,8 @@ INTRODUCTION = """\
 
 Made by `make bench`; every number below is from one run of it. All libraries get the same data and compute six metrics
 at four cutoffs, each in a process and an environment of its own, from a frame in memory to the numbers, after one
-warm-up. Wall and CPU seconds are medians: of nine evaluations of bridgeval, of three of another library, or of one where
-a library is slow; slow libraries are measured on 10,000 users only. CPU includes threads and child processes; the peak
+warm-up. Wall and CPU seconds are medians: of nine evaluations of bridgeval, of three of another library, or of one if a
+library is slow; slow libraries are measured on 10,000 users only. CPU includes threads and child processes; the peak
 includes the interpreter, the libraries and the frames. "Same numbers" counts the values of a library that equal those
 of bridgeval under that library's definitions. Our own cases are measured in several processes, in turn with one
 another, and the median process counts, because a shared machine changes from minute to minute. The first evaluations
