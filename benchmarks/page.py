@@ -22,7 +22,7 @@ library is slow; slow libraries are measured on 10,000 users only. CPU includes 
 includes the interpreter, the libraries and the frames. "Same numbers" counts the values of a library that equal those
 of bridgeval under that library's definitions. Our own cases are measured in several processes, in turn with one
 another, and the median process counts, because a shared machine changes from minute to minute. The first evaluations
-of a process take up to twice as long, until the memory they need has been mapped.
+of a process take up to three times as long, until the memory they need has been mapped.
 """
 
 

@@ -2,7 +2,7 @@
 
 A pool lives as long as the call that needs it, so no thread is left behind and a fork is safe at any time. The thread
 count of torch is the caller's and stays untouched; only the threads of the pool run torch on one thread each, because
-nested teams of threads would wait for each other: batches in parallel took 140 ms so, and take 85 ms.
+nested teams of threads would wait for each other: 100,000 users took 131 ms so, and take 112 ms.
 """
 
 from __future__ import annotations
