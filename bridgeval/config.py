@@ -59,6 +59,7 @@ class Request:
     recs_columns: tuple[str, ...] = _setting("Columns in order, for recommendations without a header.", ())
     truth_columns: tuple[str, ...] = _setting("Columns in order, for relevance without a header.", ())
     history_columns: tuple[str, ...] = _setting("Columns in order, for a history without a header.", ())
+    mask_seen: bool = _setting("Drop recommended items that the user has in the history.", False)
     text_ids: bool = _setting("Read ids as text even if they look like numbers.", False)
     loader: str | None = _setting("The loader, if several fit.", None)
     device: str = _setting("auto, cpu, cuda, ...", "auto")
@@ -111,7 +112,8 @@ class Request:
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""
         given = {name: self.tables[name] for name in PATHS if name in self.tables}
-        return given | {"columns": self.columns or None, "loader": self.loader}
+        masked = {"mask_seen": True} if self.mask_seen else {}
+        return given | {"columns": self.columns or None, "loader": self.loader} | masked
 
     def slices(self) -> list[Any] | None:
         """The tables of slices."""

@@ -1,4 +1,4 @@
-"""Every exception that bridgeval raises.
+"""Every exception that bridgeval raises,
 
     BridgevalError
     |- InputError(ValueError)       the data cannot be evaluated as it is
@@ -18,6 +18,20 @@
     `- PluginError                  a plugin misbehaves
        |- DuplicateNameError        two plugins offer one name
        `- PluginFailedError         a plugin could not be imported or raised in a hook
+
+and every warning; the numbers are computed all the same:
+
+    BridgevalWarning(UserWarning)
+    |- DataWarning                  a sign that data was misread; `inspect` says more
+    |  |- NoUserInCommonWarning     nobody who has relevant items was shown anything
+    |  |- NoItemInCommonWarning     no relevant item is in any list
+    |  |- RisingScoresWarning       scores rise along the lists, as ranks and distances do
+    |  |- ConstantScoresWarning     most lists have one score for all their items
+    |  |- ExchangedArgumentsWarning the relevance looks like recommendations
+    |  |- SeenItemsWarning          users were recommended what they have in their history
+    |  `- LeakageWarning            the truth is, or precedes, what the model was trained on
+    |- DuplicateRowsWarning         a (user, item) pair occurs more than once
+    `- PluginWarning                a plugin was left out
 
 A message has three parts: what is wrong, what was found, what to do. An error that can be cured by an argument carries
 the argument's name, so that Python and the command line can each spell it: `history=` here, `--train` there.
@@ -161,8 +175,36 @@ class BridgevalWarning(UserWarning):
     """Something in the data that a person should know; the numbers are valid."""
 
 
-class NoUserInCommonWarning(BridgevalWarning):
+class DataWarning(BridgevalWarning):
+    """A sign that data was misread, or is not fit for the evaluation; `inspect` says more."""
+
+
+class NoUserInCommonWarning(DataWarning):
     """Nobody who has relevant items was shown anything."""
+
+
+class NoItemInCommonWarning(DataWarning):
+    """No relevant item is in any list."""
+
+
+class RisingScoresWarning(DataWarning):
+    """Scores rise along the lists, as ranks and distances do."""
+
+
+class ConstantScoresWarning(DataWarning):
+    """Most lists have one score for all their items."""
+
+
+class ExchangedArgumentsWarning(DataWarning):
+    """The relevance looks like recommendations, and these like relevance."""
+
+
+class SeenItemsWarning(DataWarning):
+    """Users were recommended what they have in their history."""
+
+
+class LeakageWarning(DataWarning):
+    """The truth is, or precedes, what the model was trained on."""
 
 
 class DuplicateRowsWarning(BridgevalWarning):

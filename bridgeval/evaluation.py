@@ -42,6 +42,7 @@ def evaluate(
     prev_scores: Any = None,
     baseline: Any = None,
     users: Any = None,
+    mask_seen: bool | None = None,
     loader: str | Loader | None = None,
     columns: Mapping[str, str] | None = None,
     convention: str | None = None,
@@ -69,6 +70,8 @@ def evaluate(
         prev_scores: the logging policy's scores by (user, item) or by item, for counterfactual metrics.
         baseline: another system's recommendations, for unexpectedness.
         users: the users that count under users="given", and all there are under users="known".
+        mask_seen: whether items that a user has in the history are dropped. None drops them from score matrices, where
+            they would fill the top, leaves lists as they are, and warns if these show any.
         loader: a loader or its name, where several fit.
         columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.
@@ -94,7 +97,7 @@ def evaluate(
     known = plugins.installed()
     asked = spec.name_all(metrics, convention, known)
     labels = () if by is None else read_slice_labels(by)
-    plan = _make_plan(list(asked.values()), per_user, labels)
+    plan = _make_plan(list(asked.values()), per_user, labels, watch_seen=mask_seen is not False)
     how = Execution(pick_device(device, here=False), batch_size, memory)
     chosen = known.loader_for(recommendations, relevance, loader)
     loaded = chosen.load(
@@ -109,6 +112,7 @@ def evaluate(
         baseline=baseline,
         users=users,
         columns=columns,
+        **_choose_mask(mask_seen, history),
     )
     sources = loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
     for source in sources.members.values():
@@ -123,9 +127,21 @@ def evaluate(
     return cast("Report", sources.together(reports))
 
 
-def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels]) -> Plan:
+def _choose_mask(mask_seen: bool | None, history: Any) -> dict[str, bool]:
+    """The argument of a loader, who may leave it out where nothing is asked for."""
+    if mask_seen and history is None:
+        raise InputError(
+            "seen items cannot be masked",
+            "no history",
+            "give {argument}, the training interactions",
+            argument="history",
+        )
+    return {} if mask_seen is None else {"mask_seen": mask_seen}
+
+
+def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels], watch_seen: bool) -> Plan:
     """The metrics asked for, the census, and the metrics that keep every user's value where these are wanted."""
-    census = Census(Plan.of(asked).needs.depth or 0)
+    census = Census(Plan.of(asked).needs.depth, watch_seen)
     if not per_user and not labels:
         return Plan.of([census, *asked])
     collecting = [one for metric in asked if (one := metric.per_user()) is not None]

@@ -152,6 +152,7 @@ def test_a_constant_difference_leaves_t_undefined_and_the_permutation_test_decid
     assert "every user differs by the same +0.5" in str(found)
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.NoItemInCommonWarning")
 def test_two_users_are_enough_to_compare_and_one_is_not():
     truth = {1: ["x"], 2: ["x"]}
     two = compare({"a": {1: ["y", "x"], 2: ["y"]}, "b": {1: ["x"], 2: ["x"]}}, truth, "MRR@2").difference("MRR@2")

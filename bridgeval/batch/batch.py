@@ -15,7 +15,7 @@ from torch import Tensor
 from bridgeval.batch.kernels import count_repeats, count_true, match_rows, to_tensor
 from bridgeval.errors import NeedError
 from bridgeval.tables.pair_column import PairColumn
-from bridgeval.tables.slates import Lists, Slates
+from bridgeval.tables.slates import ListOrder, Lists, Slates
 
 # Cells of a rectangle [B, K]: many, because every batch costs as many operations; few enough for the caches.
 CELLS_PER_BATCH = 5 << 18
@@ -34,6 +34,7 @@ class Shown(Protocol):
         width: K.
         pad: V, one past the vocabulary: the code of "no item".
         ranked: whether the order of the cells is the ranking, whatever the scores say.
+        order: what ranks them, see `Lists.order`.
         complete: whether the cells are all the candidates there are.
         repeated: how many cells hold an item that is further left in their row too.
         masked: `[B]` int64: cells that score -inf.
@@ -54,6 +55,8 @@ class Shown(Protocol):
     @property
     def ranked(self) -> bool: ...
     @property
+    def order(self) -> ListOrder: ...
+    @property
     def complete(self) -> bool: ...
     @property
     def repeated(self) -> int: ...
@@ -70,6 +73,10 @@ class Shown(Protocol):
 
     def column(self, name: str) -> Tensor:
         """`[B, K]`; cells that are not valid hold anything."""
+        ...
+
+    def holds_any(self, items: Tensor) -> bool:
+        """Whether any of these items `[n]` is in any of the lists."""
         ...
 
 
@@ -101,6 +108,10 @@ class ListBatch:
     @property
     def ranked(self) -> bool:
         return self.lists.ranked
+
+    @property
+    def order(self) -> ListOrder:
+        return self.lists.order
 
     @property
     def pairs(self) -> Mapping[str, PairColumn]:
@@ -154,6 +165,9 @@ class ListBatch:
             cells = look_up(pairs, self.items) if pairs is not None else self._lay_out(self.lists.columns[name], 0)
             self._columns[name] = cells
         return self._columns[name]
+
+    def holds_any(self, items: Tensor) -> bool:
+        return bool(torch.isin(items, self.items[self.valid]).any())
 
     @cached_property
     def _columns(self) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ from torch import Tensor
 from bridgeval.batch.batch import MASKED, look_up
 from bridgeval.batch.kernels import count_true
 from bridgeval.tables.pair_column import PairColumn
+from bridgeval.tables.slates import ListOrder
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class ScoreBatch:
     """
 
     ranked: ClassVar[bool] = False
+    order: ClassVar[ListOrder] = "score"
     complete: ClassVar[bool] = True
     repeated: ClassVar[int] = 0
 
@@ -95,6 +97,9 @@ class ScoreBatch:
 
     def column(self, name: str) -> Tensor:
         return self.scores if name == "score" else look_up(self.pairs[name], self.items)
+
+    def holds_any(self, items: Tensor) -> bool:
+        return bool((self.columns.places[items.long()] >= 0).any())
 
     def top(self, depth: int) -> tuple[Tensor, Tensor]:
         """`[B, depth]` each: the highest scores and their columns, ties in any order.

@@ -65,6 +65,7 @@ FILES = (
     click.option("--recs-columns", type=Names(), help="Columns in order, if RECS has no header: user,item,score."),
     click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ skips one."),
     click.option("--history-columns", type=Names(), help="The same for the history."),
+    click.option("--mask-seen", is_flag=True, help="Drop recommended items that the user has in the history."),
     click.option("--text-ids", is_flag=True, help="Read ids as text even if they look like numbers."),
     click.option("--loader", metavar="NAME", help="The loader, if several fit."),
 )

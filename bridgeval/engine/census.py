@@ -1,17 +1,43 @@
-"""Census: the users and rows of an evaluation, counted in the same pass as the metrics, and merged as they are."""
+"""Census: the users and rows of an evaluation, counted in the same pass as the metrics, and merged as they are.
+
+Some of its counts give away data that was misread: `find_alarms` says so in words, for `evaluate` and `inspect` alike.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Blocks, Counted, Ranked, RelevantCount, ShownCount, by_item
+from bridgeval import errors
+from bridgeval.batch.batch import look_up
+from bridgeval.engine.blocks import Blocks, Counted, HitIndex, Ranked, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Sums
 from bridgeval.engine.summary import Result
+
+# Above this share of users or rows a finding is an alarm.
+LARGE_SHARE = 0.05
+# Fewer steps than these do not show a direction.
+FEW_STEPS = 10
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The state of the Census: counts that add up, and the range of the gains."""
+
+    sums: Sums = field(default_factory=Sums)
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    def merge(self, other: Counts) -> Counts:
+        return Counts(self.sums.merge(other.sums), min(self.lowest, other.lowest), max(self.highest, other.highest))
 
 
 @dataclass(frozen=True)
@@ -19,28 +45,32 @@ class Census(Metric):
     """Counts of users, rows and oddities, by the native decisions about meaning; `Population` describes each.
 
     Attributes:
-        depth: lists shorter than this are called short; 0 calls none so.
+        depth: how deep the metrics beside it read ranked lists, see `Needs`; lists shorter than this are called short.
+        watch_seen: whether recommended items that the user has in the history are counted.
     """
 
     name = "Census"
-    depth: int = 0
+    depth: int | None = 0
+    watch_seen: bool = True
 
     def needs(self) -> Needs:
-        return Needs(depth=0)
+        return Needs(depth=0, if_local=frozenset({"seen"}))
 
-    def start(self) -> Sums:
-        return Sums()
+    def start(self) -> Counts:
+        return Counts()
 
-    def update(self, blocks: Blocks) -> Sums:
+    def update(self, blocks: Blocks) -> Counts:
         shown, truth = blocks.batch.shown, blocks.batch.relevant
         in_shown, in_truth = shown.lengths > 0, truth.lengths > 0
-        counted, listed = blocks[Counted()], blocks[ShownCount()]
+        counted, listed, order = blocks[Counted()], blocks[ShownCount()], shown.order
         counts = {
             "users": in_shown | in_truth,
             "counted": counted,
             "shown_nothing": counted & (listed == 0),
             "no relevance given": in_shown & ~in_truth,
             "no relevant item": in_truth & (blocks[RelevantCount()] == 0),
+            "in both": in_shown & in_truth,
+            f"by {order}": in_shown,
         }
         if self.depth:
             counts["short_lists"] = counted & (listed < self.depth)
@@ -49,14 +79,30 @@ class Census(Metric):
         if shown.has("score"):
             seen = int(shown.seen.sum())
             sums |= {"masked": int(shown.masked.sum()) - seen, "seen": seen}
+        if blocks.batch.has_user_column("hidden_count"):
+            sums["seen"] = int(blocks.batch.user_column("hidden_count").sum())
         sums |= {"relevant_rows": int(truth.lengths.sum()), "repeated_relevant": truth.repeated}
         if blocks.lookup.context.catalogue is not None:
             sums["unknown_shown"] = _count_unknown(blocks, blocks[Ranked()].items)
             sums["unknown_relevant"] = _count_unknown(blocks, truth.items)
-        return Sums(sums)
+        if self.depth != 0 and order == "score" and shown.width > 1:
+            sums |= _count_scores(blocks)
+        if "seen" in shown.pairs:
+            had = look_up(shown.pairs["seen"], truth.items)
+            sums["relevant_in_history"] = int((had & truth.valid).sum())
+            # From a score matrix the caller has them masked, or not.
+            if self.watch_seen and not shown.complete:
+                sums["shown_in_history"] = int((shown.column("seen") & shown.valid).sum())
+        sums["meetings"] = int(len(blocks[HitIndex()].rows) > 0 or shown.holds_any(truth.items[truth.valid]))
+        gains = truth.column("gain")[truth.valid]
+        if not len(gains):
+            return Counts(Sums(sums))
+        sums["odd gains"] = int((gains * 2 % 1 != 0).sum())
+        return Counts(Sums(sums), float(gains.min()), float(gains.max()))
 
     def compute(self, state: Any) -> Result:
-        return Result(None, notes=dict(state.values))
+        gains = {"lowest_gain": state.lowest, "highest_gain": state.highest} if state.lowest <= state.highest else {}
+        return Result(None, notes={**state.sums.values, **gains})
 
 
 def _count_unknown(blocks: Blocks, items: Tensor) -> int:
@@ -65,3 +111,146 @@ def _count_unknown(blocks: Blocks, items: Tensor) -> int:
     unknown[-1] = False
     # Usually the catalogue has them all: then no cell is looked at.
     return int(by_item(unknown, items).sum()) if bool(unknown.any()) else 0
+
+
+def _count_scores(blocks: Blocks) -> dict[str, int]:
+    """Steps along the lists as they came, how many of them rise, and lists in which all scores are equal."""
+    shown = blocks.batch.shown
+    scores, valid = shown.column("score"), shown.valid
+    long = shown.lengths > 1
+    counts = {"long lists": int(long.sum()), "steps": int((shown.lengths - 1).clamp(min=0).sum())}
+    # Lists that are in order have no step that rises. The cells of a score matrix have no order.
+    if not shown.complete and blocks[Ranked()].index is not None:
+        counts["rises"] = int(((scores[:, 1:] > scores[:, :-1]) & valid[:, 1:]).sum())
+    rows = torch.nonzero(long & (scores[:, 0] == scores[:, 1])).flatten()
+    if len(rows):
+        equal = (scores[rows] == scores[rows, :1]) | ~valid[rows]
+        counts["constant"] = int(equal.all(1).sum())
+    return counts
+
+
+# What ranked the lists -> how it is said.
+ORDERS = {"score": "lists ranked by score", "rank": "lists ranked by rank", "given": "lists ranked as given"}
+
+
+def describe_reading(
+    lists: Mapping[str, int], lowest: float | None, highest: float | None, metrics: Iterable[Metric] = ()
+) -> str:
+    """What ranked the lists, which gains were read, and how metrics count them; empty if there is nothing to say.
+
+    Args:
+        lists: what ranked them ("score", "rank", "given") -> how many lists.
+        lowest, highest: gain of the relevance; None if it has no rows.
+        metrics: the metrics in question.
+
+    >>> describe_reading({"score": 7}, 1, 5)
+    'lists ranked by score; gains 1 to 5'
+    """
+    told = [f"{count:,} {ORDERS[order]}" if len(lists) > 1 else ORDERS[order] for order, count in lists.items()]
+    if lowest is not None and (lowest, highest) != (1, 1):
+        told.append(f"gains {lowest:g} to {highest:g}" + _describe_gains(metrics))
+    return "; ".join(told)
+
+
+def _describe_gains(metrics: Iterable[Metric]) -> str:
+    """How metrics count gains: those with a parameter `gain` by it, the others as relevant or not."""
+    kinds: dict[str, list[str]] = {}
+    for metric in metrics:
+        kinds.setdefault(metric.parameters.get("gain", ""), []).append(str(metric))
+    graded = {kind: names for kind, names in kinds.items() if kind}
+    if len(graded) == 1:
+        return f", {next(iter(graded))}"
+    if graded:
+        return ", " + ", ".join(f"{kind} in {' and '.join(names)}" for kind, names in graded.items())
+    return ", counted as relevant or not" if kinds else ""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A sign that data was misread.
+
+    Attributes:
+        key: a short name that does not change.
+        category: of the warning.
+        what: the finding, a sentence.
+        effect: its effect on the numbers, and what to do.
+        count: the number of users or rows concerned.
+    """
+
+    key: str
+    category: type[errors.DataWarning]
+    what: str
+    effect: str
+    count: int = 0
+
+
+def find_alarms(notes: Mapping[str, Any]) -> Iterator[Alarm]:
+    """The alarms in the counts of a Census.
+
+    >>> [alarm.key for alarm in find_alarms({"steps": 40, "rises": 40})]
+    ['rising scores']
+    """
+    counts: dict[str, int] = defaultdict(int, notes)
+    if not counts["in both"]:
+        if counts["counted"] and counts["no relevance given"]:
+            yield Alarm(
+                "users in common",
+                errors.NoUserInCommonWarning,
+                f"none of the {counts['counted']:,} users with relevant items was shown anything, while "
+                f"{counts['no relevance given']:,} others were",
+                "accuracy is 0; check that the user ids of both sides match",
+                counts["counted"],
+            )
+    elif not counts["meetings"]:
+        yield Alarm(
+            "items in common",
+            errors.NoItemInCommonWarning,
+            "no relevant item is in any list",
+            "accuracy is 0; check that the item ids of both sides match",
+            counts["relevant_rows"],
+        )
+    if counts["rises"] >= FEW_STEPS and counts["rises"] > 0.99 * counts["steps"]:
+        yield Alarm(
+            "rising scores",
+            errors.RisingScoresWarning,
+            "scores rise along nearly every list",
+            "the highest score counts as the best; if these are ranks or distances, the lists are reversed: call the "
+            "column 'rank', or give negative distances",
+            counts["rises"],
+        )
+    if counts["constant"] > counts["long lists"] / 2:
+        yield Alarm(
+            "constant scores",
+            errors.ConstantScoresWarning,
+            f"in {counts['constant']:,} of {counts['long lists']:,} lists all scores are equal",
+            "the item id decides their order; give the scores of the model, or leave them out if the rows are ranked",
+            counts["constant"],
+        )
+    if not counts["by score"] and counts["odd gains"] > counts["relevant_rows"] / 2:
+        yield Alarm(
+            "exchanged arguments",
+            errors.ExchangedArgumentsWarning,
+            f"the relevance has numbers that look like scores ({notes['lowest_gain']:g} to {notes['highest_gain']:g}), "
+            "and the recommendations have none",
+            "the recommendations come first: evaluate(recommendations, relevance)",
+            counts["odd gains"],
+        )
+    if counts["shown_in_history"]:
+        yield Alarm(
+            "seen items",
+            errors.SeenItemsWarning,
+            f"{counts['shown_in_history']:,} recommended items are in the user's own history",
+            "each takes a place; mask_seen=True drops these rows, mask_seen=False says that they are meant (by itself, "
+            "history= masks score matrices only, not lists)",
+            counts["shown_in_history"],
+        )
+    leaked, rows = counts["relevant_in_history"], counts["relevant_rows"]
+    if leaked > LARGE_SHARE * rows:
+        what = f"{leaked:,} of {rows:,} relevant rows ({leaked / rows:.0%}) are in the user's own history"
+        yield Alarm(
+            "leakage",
+            errors.LeakageWarning,
+            what if leaked < rows else f"all {rows:,} relevant rows are in the user's own history",
+            "the model was trained on what it is tested on; check the split, or whether the truth is the training data",
+            leaked,
+        )

@@ -36,6 +36,7 @@ class Inputs:
         item_groups, user_groups, item_features: as given; the context reads them.
         users: who counts under users="given".
         more_users, more_items: ids that no row has, e.g. those of a score matrix.
+        mask_seen: whether recommended items that the user has in the history are dropped.
     """
 
     recommendations: Rows
@@ -51,6 +52,7 @@ class Inputs:
     baselines: Mapping[str, Rows] = field(default_factory=dict)
     more_users: tuple[Ids, ...] = ()
     more_items: tuple[Ids, ...] = ()
+    mask_seen: bool = False
 
     @staticmethod
     def of(
@@ -66,6 +68,7 @@ class Inputs:
         user_groups: Any = None,
         item_features: Any = None,
         users: Any = None,
+        mask_seen: bool = False,
     ) -> Inputs:
         """Reads each argument from any of its forms; a mapping name -> frame gives several baselines."""
         several = _split_baselines(baseline)
@@ -91,6 +94,7 @@ class Inputs:
             item_features,
             None if users is None else read_ids(users, "users"),
             {name: read_rows(frame, "baseline", columns) for name, frame in several.items()},
+            mask_seen=mask_seen,
         )
 
     @property
@@ -134,6 +138,8 @@ class Inputs:
         slates = build_slates(self.recommendations, self.relevance, more_users, more_items)
         columns: dict[str, npt.NDArray[Any]] = {f"in_{name}": _is_in(slates.users, ids) for name, ids in extra.items()}
         asked = needs.pairs | needs.optional
+        if self.history is not None:
+            asked |= needs.if_local
         if "seen" in asked and self.had is not None:
             columns["history_count"] = self.had.counts(slates.users)
         baselines = list(self.ranked_baselines(slates.users, needs)) if asked or needs.baselines else []
@@ -149,6 +155,10 @@ class Inputs:
             seen = beside.get("seen")
             history = had.lists(slates.users, slates.items) if seen is None else Lists(seen.offsets, seen.items)
         shown = replace(slates.shown, beside=beside)
+        if self.mask_seen:
+            hidden = shown.column("seen").astype(bool)
+            columns["hidden_count"] = np.bincount(shown.row_users[hidden], minlength=len(slates))
+            shown = shown.filter(~hidden)
         yield Slates(slates.users, slates.items, shown, slates.relevant, columns, history)
 
     def pair_columns(
@@ -160,7 +170,8 @@ class Inputs:
             baselines: as `ranked_baselines` gives them.
         """
         columns = {}
-        seen = self.seen(users, items) if needs.reads("seen") else None
+        read = self.mask_seen or needs.reads("seen") or "seen" in needs.if_local
+        seen = self.seen(users, items) if read else None
         if seen is not None:
             columns["seen"] = seen
         if needs.reads("prev_score") and self.prev_scores is not None:

@@ -92,6 +92,7 @@ class Needs:
             `users of the history`, `users of the baseline`, `users given`.
         optional: what is read when it can be had: pair columns; `users listed` and `users judged`, users whom the
             recommendations or the relevance name with an empty list.
+        if_local: pair columns that are looked at where the data is in this process; Spark shuffles nothing for them.
         lists: other lists of each user: `history lists`, what the user has in the history.
         cutoffs: the cutoffs asked for, so that what is added up can be added up for all of them at once.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
@@ -108,6 +109,7 @@ class Needs:
     lists: frozenset[str] = frozenset()
     cutoffs: frozenset[int] = frozenset()
     baselines: frozenset[tuple[str, Ranking]] = frozenset()
+    if_local: frozenset[str] = frozenset()
 
     def __or__(self, other: Needs) -> Needs:
         whole = self.depth is None or other.depth is None
@@ -120,6 +122,7 @@ class Needs:
             self.lists | other.lists,
             self.cutoffs | other.cutoffs,
             self.baselines | other.baselines,
+            self.if_local | other.if_local,
         )
 
     def reads(self, pair_column: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -34,36 +35,22 @@ def describe_other_type(
     return Finding("id types", "stop", f"{error.wrong} ({error.found})", effect)
 
 
-def describe_no_common_user(chunks: Sequence[Slates]) -> Finding:
-    """No user is on both sides."""
+def compare_users(chunks: Sequence[Slates]) -> str:
+    """Examples of the users of both sides, none of whom is on both, and how many would match if written alike."""
     shown = [slates.users.take(slates.shown.lengths.nonzero()[0]) for slates in chunks]
     truth = [slates.users.take(slates.relevant.lengths.nonzero()[0]) for slates in chunks]
     listed, wanted = (_quote([user for ids in side for user in ids.slice(0, 3).tolist()]) for side in (shown, truth))
-    return Finding(
-        "users in common",
-        "alarm",
-        f"no user is on both sides: e.g. {listed} have recommendations, {wanted} relevant items",
-        f"every value is 0{_hint(set().union(*map(_texts, shown)), set().union(*map(_texts, truth)))}",
+    hint = _hint(set().union(*map(_texts, shown)), set().union(*map(_texts, truth)))
+    return f"e.g. {listed} have recommendations, {wanted} relevant items{hint}"
+
+
+def compare_items(chunks: Sequence[Slates]) -> str:
+    """The same for items that were shown and relevant items."""
+    shown, truth = (
+        set().union(*(_texts(slates.items.take(np.unique(lists(slates).items))) for slates in chunks))
+        for lists in (attrgetter("shown"), attrgetter("relevant"))
     )
-
-
-def find_no_common_item(chunks: Sequence[Slates]) -> Iterator[Finding]:
-    """No relevant item is in any list."""
-    shown: set[str] = set()
-    truth: set[str] = set()
-    for slates in chunks:
-        codes = np.unique(slates.shown.items)
-        if np.isin(codes, slates.relevant.items).any():
-            return
-        shown |= _texts(slates.items.take(codes))
-        truth |= _texts(slates.items.take(np.unique(slates.relevant.items)))
-    if shown and truth and not shown & truth:
-        yield Finding(
-            "items in common",
-            "alarm",
-            f"no relevant item is in any list: {_quote(sorted(shown))} were shown, {_quote(sorted(truth))} relevant",
-            f"every value is 0{_hint(shown, truth)}",
-        )
+    return f"e.g. {_quote(sorted(shown))} were shown, {_quote(sorted(truth))} are relevant{_hint(shown, truth)}"
 
 
 def _hint(first: set[str], second: set[str]) -> str:

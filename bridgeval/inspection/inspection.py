@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import torch
 
 from bridgeval import plugins, spec
-from bridgeval.engine.census import Census
+from bridgeval.engine.census import LARGE_SHARE, ORDERS, Census, describe_reading, find_alarms
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
@@ -26,8 +26,7 @@ from bridgeval.tables.rows import is_frame, to_table
 from bridgeval.tables.slates import Slates
 
 ORDER = {"stop": 0, "alarm": 1, "note": 2, "fine": 3}
-# A share of users, or a relative change of the headline metric, above which a finding is an alarm.
-LARGE_SHARE = 0.05
+# A relative change of the headline metric above which a finding is an alarm.
 LARGE_CHANGE = 0.01
 
 
@@ -125,7 +124,7 @@ class _Look:
         self.has_lists = all(hasattr(slates.shown, "offsets") for slates in self.chunks)
 
     def inspection(self) -> Inspection:
-        results = self._results([Census(self.k), self.headline])
+        results = self._results([Census(self.headline.needs().depth), self.headline])
         self.counts: Mapping[str, Any] = results[0].notes
         self.value = results[1].value
         users = {
@@ -134,17 +133,36 @@ class _Look:
             "in both": self._sum(lambda s: (s.shown.lengths > 0) & (s.relevant.lengths > 0)),
         }
         self.users = users
-        looks = [self._alignment, self._short_lists, self._repeats, self._unknown, self._gains, self._masked]
+        looks = [self._alarms, self._reading, self._alignment, self._short_lists, self._repeats, self._unknown]
+        looks += [self._gains, self._masked, self._history]
         if self.has_lists:
-            looks += [self._common_items, self._ties, self._direction, self._seen]
+            looks.append(self._ties)
         for look in looks:
             self.found.extend(look())
         return Inspection(str(self.headline), self.value, users, _sort(self.found))
 
+    def _alarms(self) -> Iterator[Finding]:
+        """What `evaluate` warns of, with more about its cause or effect."""
+        more: dict[str, Callable[[], str]] = {"users in common": lambda: ids.compare_users(self.chunks)}
+        if self.has_lists:
+            more |= {"items in common": lambda: ids.compare_items(self.chunks), "seen items": self._describe_seen}
+        for alarm in find_alarms(self.counts):
+            told = more.get(alarm.key, str)()
+            yield Finding(alarm.key, "alarm", alarm.what, "; ".join(filter(None, [told, alarm.effect])), alarm.count)
+
+    def _describe_seen(self) -> str:
+        without = self._value(variations.drop_seen)
+        return "" if without is None else f"without them {self.headline} would be {without:.4f}"
+
+    def _reading(self) -> Iterator[Finding]:
+        lists = {order: count for order in ORDERS if (count := self._count(f"by {order}"))}
+        gains = self.counts.get("lowest_gain"), self.counts.get("highest_gain")
+        if told := describe_reading(lists, *gains, [self.headline]):
+            yield Finding("reading", "note", told)
+
     def _alignment(self) -> Iterator[Finding]:
         both, truth, shown = (self.users[name] for name in ("in both", "with relevance", "recommended to"))
-        if not both and truth and shown:
-            yield ids.describe_no_common_user(self.chunks)
+        if not both:
             return
         if lost := truth - both:
             yield Finding(
@@ -159,9 +177,6 @@ class _Look:
             yield Finding("users without relevance", "note", what, "they are not counted", unused)
         if both == truth == shown:
             yield Finding("users", "fine", f"all {both:,} users have recommendations and relevant items")
-
-    def _common_items(self) -> Iterator[Finding]:
-        return ids.find_no_common_item(self.chunks)
 
     def _short_lists(self) -> Iterator[Finding]:
         if not self.k:
@@ -201,25 +216,6 @@ class _Look:
         effect = f"{self.headline} lies between {low:.4f} and {high:.4f}, depending on how equal scores are ordered"
         yield Finding("ties", level, what if tied else "there are ties above the cutoff", effect, tied)
 
-    def _direction(self) -> Iterator[Finding]:
-        """Scores that rise along nearly every list are probably ranks or distances."""
-        if not self._scored:
-            return
-        rises = falls = 0
-        for slates in self.chunks:
-            same_user = np.diff(slates.shown.row_users) == 0
-            steps = slates.shown.columns["score"]
-            rises += int(((steps[1:] > steps[:-1]) & same_user).sum())
-            falls += int(((steps[1:] < steps[:-1]) & same_user).sum())
-        if rises > 99 * falls and rises >= 10:
-            yield Finding(
-                "rising scores",
-                "alarm",
-                "scores rise along nearly every list",
-                "the highest score counts as the best; if these are ranks or distances, the lists are reversed",
-                rises,
-            )
-
     def _unknown(self) -> Iterator[Finding]:
         if self.context.catalogue is None:
             return
@@ -236,16 +232,17 @@ class _Look:
         if not shown and not relevant:
             yield Finding("unknown items", "fine", "the catalogue has every item")
 
-    def _seen(self) -> Iterator[Finding]:
+    def _history(self) -> Iterator[Finding]:
         if not self.history:
             return
-        seen = self._sum(lambda slates: slates.shown.column("seen"))
-        if not seen:
+        if self.has_lists and not self._count("shown_in_history"):
             yield Finding("seen items", "fine", "no recommended item is in the user's history")
-            return
-        without = self._value(variations.drop_seen)
-        effect = "each takes a rank" if without is None else f"without them {self.headline} would be {without:.4f}"
-        yield Finding("seen items", "alarm", f"{seen:,} recommended items are in the user's own history", effect, seen)
+        leaked, rows = self._count("relevant_in_history"), self._count("relevant_rows")
+        if not leaked:
+            yield Finding("leakage", "fine", "no relevant row is in the user's history")
+        elif leaked <= LARGE_SHARE * rows:
+            what = f"{leaked:,} of {rows:,} relevant rows are in the user's own history"
+            yield Finding("leakage", "note", what, "they were part of the training", leaked)
 
     def _gains(self) -> Iterator[Finding]:
         above = self.headline.parameters.get("above")

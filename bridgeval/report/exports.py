@@ -159,7 +159,11 @@ class Exports(ABC):
         """Sentences on the users counted, one for each system that differs; then the metrics that count other users."""
         said: dict[str, list[str]] = {}
         for name, report in self.systems.items():
-            said.setdefault(f"{report.population.sentences()[0]}.", []).append(name)
+            first, reading = (
+                report.population.sentences()[0],
+                report.population.describe_reading(report.metrics.values()),
+            )
+            said.setdefault(f"{first}; {reading}." if reading else f"{first}.", []).append(name)
         counted = list(said) if len(said) == 1 else [f"{', '.join(names)}: {line}" for line, names in said.items()]
         others: dict[str, list[str]] = {}
         for row in self.rows():
@@ -188,7 +192,7 @@ class Reports(Exports, Mapping[str, "Report"]):
     | --- | ---: | ---: |
     | MRR@2 | 0.7500 ± 0.4900 | **1.0000 ± 0.0000** |
     <BLANKLINE>
-    2 of 2 users counted.
+    2 of 2 users counted; lists ranked as given.
     <BLANKLINE>
     """
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bridgeval.engine.census import ORDERS, describe_reading, find_alarms
 from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
-from bridgeval.errors import DuplicateRowsWarning, InputError, NoUserInCommonWarning, UnknownMetricError
+from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
 from bridgeval.report.exports import Exports
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 
 # Why users are left out.
-NO_RELEVANCE = "no relevance given"
-REASONS = (NO_RELEVANCE, "no relevant item")
+REASONS = ("no relevance given", "no relevant item")
 # The treatment of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
 REPEATED_SHOWN = {"best": "the best one counts", "all": "each keeps its place"}
 REPEATED_RELEVANT = {"best": "the highest gain counts", "first": "the first one counts", "all": "each one counts"}
@@ -43,9 +43,13 @@ class Population:
         repeated_shown: recommendation rows whose (user, item) came before.
         repeated_relevant: the same for the relevance.
         masked: rows scored -inf, which are not shown.
-        seen: cells of a score matrix that are masked because the user has the item in the history.
+        seen: recommendations that are masked because the user has the item in the history.
         unknown_shown: shown items that the catalogue (or the history) does not have; None when it is not known.
         unknown_relevant: relevant rows whose item the catalogue does not have.
+        shown_in_history: recommended items that the user has in the history; None when that is not known.
+        relevant_in_history: relevant rows whose item the user has in the history.
+        lists: what ranked them ("score", "rank", "given") -> how many lists.
+        lowest_gain, highest_gain: of the rows of the relevance; None when there are none.
     """
 
     users: int = 0
@@ -59,29 +63,44 @@ class Population:
     unknown_shown: int | None = None
     unknown_relevant: int | None = None
     seen: int = 0
+    shown_in_history: int | None = None
+    relevant_in_history: int | None = None
+    lists: Mapping[str, int] = field(default_factory=dict)
+    lowest_gain: float | None = None
+    highest_gain: float | None = None
 
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
         """From the counts of the Census, which have the names of the attributes and of the reasons."""
         known = {name: count for name, count in notes.items() if name in Population.__dataclass_fields__}
-        return Population(**known, left_out={reason: notes[reason] for reason in REASONS if notes.get(reason)})
+        left_out = {reason: notes[reason] for reason in REASONS if notes.get(reason)}
+        lists = {order: notes[f"by {order}"] for order in ORDERS if notes.get(f"by {order}")}
+        return Population(**known, left_out=left_out, lists=lists)
 
     def sentences(self, metrics: Iterable[Metric] = ()) -> list[str]:
         """Sentences: who was counted; then each oddity that occurred, and how these metrics treat it."""
         metrics = list(metrics)
         left = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items())
         lines = [f"{self.counted:,} of {self.users:,} users counted" + (f"; left out: {left}" if left else "")]
+        if reading := self.describe_reading(metrics):
+            lines.append(reading)
         odd = {
             "users that count were shown nothing and score 0": self.shown_nothing,
             "users were shown fewer items than the largest cutoff": self.short_lists,
             f"repeated (user, item) rows in the recommendations; {_fate_shown(metrics)}": self.repeated_shown,
             f"repeated (user, item) rows in the relevance; {_fate_relevant(metrics)}": self.repeated_relevant,
             "rows scored -inf are masked": self.masked,
-            "scores are masked because the user has the item in the history": self.seen,
+            "recommendations are masked because the user has the item in the history": self.seen,
+            "recommended items are in the user's own history": self.shown_in_history or 0,
+            "relevant rows are in the user's own history": self.relevant_in_history or 0,
             "shown items are not in the catalogue": self.unknown_shown or 0,
             "relevant rows have an item that is not in the catalogue": self.unknown_relevant or 0,
         }
         return lines + [f"{count:,} {what}" for what, count in odd.items() if count]
+
+    def describe_reading(self, metrics: Iterable[Metric] = ()) -> str:
+        """What ranked the lists, which gains were read, and how these metrics count them."""
+        return describe_reading(self.lists, self.lowest_gain, self.highest_gain, metrics)
 
 
 @dataclass(frozen=True)
@@ -225,14 +244,15 @@ def build_report(
     named: Mapping[str, Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
 ) -> Report:
     """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored."""
-    population = Population.of(next(iter(results.values())).notes)
+    notes = next(iter(results.values())).notes
+    population = Population.of(notes)
     if not population.users:
         raise InputError(
             "there is no user to evaluate",
             "no rows in the recommendations and the relevance",
             "check both inputs",
         )
-    _warn(population, named.values())
+    _warn(notes, named.values())
     tables = {metric: result.per_user for metric, result in results.items() if result.per_user is not None}
     companions = {name: metric.per_user() for name, metric in named.items()} if tables else {}
     collected = {name: tables[metric] for name, metric in companions.items() if metric in tables}
@@ -241,18 +261,12 @@ def build_report(
     return Report(found, named, population, loader, collected, label)
 
 
-def _warn(population: Population, asked: Iterable[Metric]) -> None:
-    strangers = population.left_out.get(NO_RELEVANCE, 0)
-    if strangers and population.counted and population.shown_nothing == population.counted:
+def _warn(notes: Mapping[str, Any], asked: Iterable[Metric]) -> None:
+    for alarm in find_alarms(notes):
+        warnings.warn(f"{alarm.what}: {alarm.effect}", alarm.category, stacklevel=4)
+    if repeated := notes.get("repeated_shown"):
         warnings.warn(
-            f"none of the {population.counted:,} users with relevant items was shown anything, while {strangers:,} "
-            "others were: do the user ids of both sides match? bridgeval.inspect shows some of them",
-            NoUserInCommonWarning,
-            stacklevel=4,
-        )
-    if population.repeated_shown:
-        warnings.warn(
-            f"{population.repeated_shown} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}",
+            f"{repeated} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}",
             DuplicateRowsWarning,
             stacklevel=4,
         )

@@ -40,18 +40,21 @@ class SparkSource:
         session: where the job runs.
         frames: argument -> its rows, in Spark.
         tables: argument -> a table small enough for every executor, as it was given.
+        mask_seen: whether recommended items that the user has in the history are dropped.
     """
 
     session: SparkSession
     frames: Mapping[str, TaggedFrame]
     tables: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
+    mask_seen: bool = False
 
     @staticmethod
     def of(
         recommendations: Any,
         relevance: Any,
         *,
+        mask_seen: bool = False,
         columns: Mapping[str, str] | None = None,
         catalogue: Any = None,
         users: Any = None,
@@ -71,7 +74,8 @@ class SparkSource:
         if users is not None:
             frames["users"] = tag_users(users, columns, session)
         tables = {"catalogue": catalogue, **given}
-        return SparkSource(session, frames, {name: value for name, value in tables.items() if value is not None})
+        given = {name: value for name, value in tables.items() if value is not None}
+        return SparkSource(session, frames, given, mask_seen=mask_seen)
 
     @property
     def offers(self) -> frozenset[str]:
@@ -96,6 +100,7 @@ class SparkSource:
                 kept,
                 how.device.type,
                 how.batch_size,
+                self.mask_seen,
             )
             placed = rows.repartition("user").sortWithinPartitions("user")
             if kept:
@@ -107,7 +112,12 @@ class SparkSource:
         needs = plan.needs
         by_item = "prev_scores" in self.frames and self.frames["prev_scores"].kind("user") is None
         known = "all users" in needs.users
-        had = needs.reads("seen") or "history lists" in needs.lists or "users of the history" in needs.users
+        had = (
+            self.mask_seen
+            or needs.reads("seen")
+            or "history lists" in needs.lists
+            or "users of the history" in needs.users
+        )
         read = {f"baseline {name}": True for name, _ in needs.baselines} | {
             "recommendations": True,
             "relevance": True,

@@ -39,6 +39,7 @@ class Task:
         item_scores: previous scores by item alone, which every executor needs whole.
         kept: places in the plan of the metrics whose per-user values stay in Spark as rows.
         device, batch_size: as for a local run; an executor without that device takes its CPU.
+        mask_seen: whether recommended items that the user has in the history are dropped.
     """
 
     plan: Plan
@@ -49,6 +50,7 @@ class Task:
     kept: tuple[int, ...] = ()
     device: str = "cpu"
     batch_size: int | None = None
+    mask_seen: bool = False
 
     def run(self, batches: Iterable[pa.RecordBatch], part: int) -> Iterator[pa.RecordBatch]:
         """Folds the plan over a partition: rows of per-user values on the way, one row with the states at the end.
@@ -83,7 +85,8 @@ class Task:
                 where = where[np.lexsort((row[where], owner[where]))]
             given[role] = self._read_role(chunk.take(pa.array(where)), role)
         named = {role: given.pop(role) for role in self.parts if " " in role}
-        return Inputs(**given, baselines={role.partition(" ")[2]: rows for role, rows in named.items()})
+        baselines = {role.partition(" ")[2]: rows for role, rows in named.items()}
+        return Inputs(**given, baselines=baselines, mask_seen=self.mask_seen)
 
     def _read_role(self, table: pa.Table, role: str) -> Rows | Ids:
         if role == "users":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.rows import Floats, Rows
 
 Column = npt.NDArray[Any]
+ListOrder = Literal["score", "rank", "given"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Lists:
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
         return np.diff(self.offsets)
+
+    @property
+    def order(self) -> ListOrder:
+        """What ranks the rows: their "score", the column "rank", or the order in which they were "given"."""
+        return "score" if not self.ranked else "rank" if "rank" in self.columns else "given"
 
     @property
     def row_users(self) -> npt.NDArray[np.int64]:
@@ -176,7 +182,7 @@ def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, h
 
 
 def _sort_by_rank(lists: Lists) -> Lists:
-    """Sorts the rows of each user by the column `rank`, which is then dropped."""
+    """Sorts the rows of each user by the column `rank`."""
     rank, users = lists.columns["rank"], lists.row_users
     if np.isnan(rank).any() or (len(rank) and rank.min() < 1):
         raise BadValueError(
@@ -192,5 +198,5 @@ def _sort_by_rank(lists: Lists) -> Lists:
             f"rank {rank[1:][repeated][0]:g}",
             "give every row of a user its own rank, or leave the rank column out and give scores",
         )
-    columns = {name: column[order] for name, column in lists.columns.items() if name != "rank"}
+    columns = {name: column[order] for name, column in lists.columns.items()}
     return Lists(lists.offsets, lists.items[order], columns, ranked=True)

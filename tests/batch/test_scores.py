@@ -230,6 +230,7 @@ def test_a_function_is_asked_for_each_user_once_however_many_metrics():
     assert sorted(asked) == users
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.ConstantScoresWarning")
 def test_a_function_without_users_is_asked_for_those_of_the_relevance():
     asked: list[str] = []
 
@@ -247,6 +248,7 @@ def test_users_without_a_row_of_scores_were_shown_nothing():
     assert report.population.shown_nothing == 2
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.ConstantScoresWarning")
 def test_equal_scores_go_by_item_id_descending_whatever_the_order_of_columns():
     values = np.zeros((1, 6))
     items = ["c", "a", "f", "b", "e", "d"]

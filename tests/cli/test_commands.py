@@ -29,7 +29,7 @@ def test_evaluate_prints_a_table(run: Run) -> None:
     done = run("evaluate", "recs.csv", "truth.csv", "-m", "Recall@1,2", "-m", "MRR@2")
     assert done.returncode == 0, done.stderr
     assert numbers(done.stdout) == {"Recall@1": "0.0000", "Recall@2": "0.7500", "MRR@2": "0.5000"}
-    assert "2 of 2 users counted." in done.stdout
+    assert "2 of 2 users counted; lists ranked by score." in done.stdout
     assert "\x1b" not in done.stdout
 
 

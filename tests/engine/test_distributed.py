@@ -23,7 +23,7 @@ report = bridgeval.evaluate(shown, relevant, ["nDCG@2", "MAP(over='median')@2", 
 print(json.dumps([dict(report), report.population.counted]))
 dist.destroy_process_group()
 """
-SHOWN = {f"u{u}": [(f"i{(u * i) % 7}", float(i)) for i in range(1, 4)] for u in range(1, 6)}
+SHOWN = {f"u{u}": [(f"i{(u * i) % 7}", 1.0 / i) for i in range(1, 4)] for u in range(1, 6)}
 RELEVANT = {f"u{u}": [(f"i{u % 4}", 1.0), ("i3", 2.0)] for u in range(2, 8)}
 
 

@@ -97,7 +97,7 @@ def test_short_lists_and_repeats() -> None:
 
 def test_seen_and_unknown_items() -> None:
     found = bridgeval.inspect({1: ["old", "new", "odd"]}, {1: ["new"]}, "MRR@2", history={1: ["old"], 2: ["new"]})
-    assert found["seen items"].effect == "without them MRR@2 would be 1.0000"
+    assert found["seen items"].effect.startswith("without them MRR@2 would be 1.0000; each takes a place")
     found = bridgeval.inspect({1: ["odd"]}, {1: ["cold"]}, "MRR@1", history={2: ["new"]})
     assert found["unknown items shown"].count == 1
     assert found["unknown items relevant"].count == 1
@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_a_finding() -> None:
 def test_it_shows_itself(show: object) -> None:
     found = bridgeval.inspect({"<b>": ["a"]}, {"<i>": ["a"]}, "MRR@1")
     text = show(found)  # type: ignore[operator]
-    assert "no user is on both sides" in text
+    assert "none of the 1 users with relevant items was shown anything" in text
     assert ("&lt;b&gt;" in text) == (show is Inspection._repr_html_)
 
 

@@ -138,6 +138,7 @@ def test_f1_refuses_a_metric_without_users_values():
         bridgeval.metrics.F1(5, metric_1=Census())
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.NoItemInCommonWarning")
 def test_f1_is_zero_where_nothing_was_found():
     assert value("F1@2", {"u": ["x", "y"]}) == 0
 

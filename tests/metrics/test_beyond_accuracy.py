@@ -179,7 +179,7 @@ def test_coverage_is_the_same_for_every_batch_size() -> None:
     draw = random.Random(0)
     lists = {user: draw.sample(range(50), 7) for user in range(40)}
     found = {
-        bridgeval.evaluate(lists, {0: [1]}, "Coverage@5", catalogue=range(60), batch_size=size)["Coverage@5"]
+        bridgeval.evaluate(lists, {0: lists[0]}, "Coverage@5", catalogue=range(60), batch_size=size)["Coverage@5"]
         for size in (1, 7, 40)
     }
     assert found == {len({item for shown in lists.values() for item in shown[:5]}) / 60}

@@ -169,6 +169,7 @@ def test_a_ratio_of_one_leaves_only_items_that_nobody_has_to_the_tail():
     assert value("ACLT(pop_ratio=1.0)@3") == 2 / 4  # d and e
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.NoItemInCommonWarning")
 def test_new_items_are_in_the_tail_even_if_the_catalogue_lacks_them():
     lists = {"ann": ["new"]}
     assert value("ACLT@1", lists, {"ann": ["a"]}) == 1

@@ -96,7 +96,7 @@ class RatedCoverage(TotalMetric):
     LibRec: ItemCoverageEvaluator, over users with test rows.
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a"]}, {1: ["b"]}, "RatedCoverage@1", history={1: ["c"], 2: ["d"]})["RatedCoverage@1"]
+    >>> bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, "RatedCoverage@1", history={1: ["c"], 2: ["d"]})["RatedCoverage@1"]
     0.5
     """
 
