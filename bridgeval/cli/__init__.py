@@ -25,6 +25,7 @@ from bridgeval.errors import (
     BridgevalError,
     BridgevalWarning,
     ConfigError,
+    DataWarning,
     InputError,
     LoaderError,
     MissingDependencyError,
@@ -50,6 +51,8 @@ COMMANDS = {
 # Argument of Python functions -> how it is typed, where that is not its own name.
 FLAGS = {"recommendations": "RECS", "relevance": "TRUTH", "history": "--train", "metrics": "--metric"}
 
+# In the context of a command that prints an inspection: it says what a DataWarning says, and the effect.
+INSPECTED = "bridgeval.inspected"
 SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, BUG, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
 
 
@@ -179,5 +182,7 @@ def say(message: str, hint: str) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Prints our own warnings in one line; those of libraries are for developers and are left out."""
-    if issubclass(category, BridgevalWarning):
+    context = click.get_current_context(silent=True)
+    inspected = context is not None and context.meta.get(INSPECTED)
+    if issubclass(category, BridgevalWarning) and not (inspected and issubclass(category, DataWarning)):
         click.echo(f"{click.style('warning:', fg='yellow')} {message}", err=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import click
 
+from bridgeval.cli import INSPECTED
 from bridgeval.cli.options import ASKING, READING, WRITING, options, request_from
-from bridgeval.errors import DataWarning
 
 RUNNING = (
     click.option("--per-user", type=click.Path(dir_okay=False), help="Write per-user values here, as Parquet."),
@@ -43,11 +42,8 @@ def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | No
     from bridgeval.config import run
 
     request = request_from(context, files, config)
-    with warnings.catch_warnings():
-        if request.inspect and not request.streamed:
-            # The inspection says the same, and what it does to the numbers.
-            warnings.filterwarnings("ignore", category=DataWarning)
-        outcome = run(request)
+    context.meta[INSPECTED] = request.inspect and not request.streamed
+    outcome = run(request)
     # Imported late, so that errors about the files do not wait for these imports.
     from bridgeval.cli import output
 
