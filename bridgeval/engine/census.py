@@ -81,7 +81,8 @@ class Census(Metric):
             sums |= {"masked": int(shown.masked.sum()) - seen, "seen": seen}
         if blocks.batch.has_user_column("hidden_count"):
             sums["seen"] = int(blocks.batch.user_column("hidden_count").sum())
-        sums |= {"relevant_rows": int(truth.lengths.sum()), "repeated_relevant": truth.repeated}
+        sums |= {"shown_rows": int(shown.lengths.sum()), "relevant_rows": int(truth.lengths.sum())}
+        sums["repeated_relevant"] = truth.repeated
         if blocks.lookup.context.catalogue is not None:
             sums["unknown_shown"] = _count_unknown(blocks, blocks[Ranked()].items)
             sums["unknown_relevant"] = _count_unknown(blocks, truth.items)
@@ -97,6 +98,7 @@ class Census(Metric):
         gains = truth.column("gain")[truth.valid]
         if not len(gains):
             return Counts(Sums(sums))
+        # Grades and ratings are whole numbers or halves; scores rarely are.
         sums["odd gains"] = int((gains * 2 % 1 != 0).sum())
         return Counts(Sums(sums), float(gains.min()), float(gains.max()))
 
@@ -226,7 +228,7 @@ def find_alarms(notes: Mapping[str, Any]) -> Iterator[Alarm]:
             "the item id decides their order; give the scores of the model, or leave them out if the rows are ranked",
             counts["constant"],
         )
-    if not counts["by score"] and counts["odd gains"] > counts["relevant_rows"] / 2:
+    if not counts["by score"] and 4 * counts["odd gains"] > counts["relevant_rows"] > counts["shown_rows"]:
         yield Alarm(
             "exchanged arguments",
             errors.ExchangedArgumentsWarning,
