@@ -15,9 +15,10 @@ from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, Ne
 from bridgeval.plugin import Ids, Metric, Report, Result, UserTable
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
 from bridgeval.toolkits.librec.conventions import find_logged_name, name_java_metric, name_script_metric
-from bridgeval.toolkits.librec.custom import custom, import_script
+from bridgeval.toolkits.librec.custom import custom
 from bridgeval.toolkits.librec.fold import open_fold
 from bridgeval.toolkits.librec.java import JavaValues, read_java_values
+from bridgeval.toolkits.librec.scripts import ConfigCmd, import_script
 from bridgeval.toolkits.librec.study_config import LIST_SIZE
 
 if TYPE_CHECKING:
@@ -253,7 +254,8 @@ def _list_configured(study: Study, trust_scripts: bool, compat: Compat, left_out
         else:
             metric = import_script(study.folder / script.folder / script.name)
             label = f"{script.name}({', '.join(f'{k}={v}' for k, v in script.parameters.items())})".removesuffix("()")
-            found.append(custom(metric, script.parameters, compat=compat, label=label))
+            conf = ConfigCmd(study.config_file.absolute(), study.folder)
+            found.append(custom(metric, script.parameters, compat=compat, conf=conf, label=label))
     if not found:
         found = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
     metrics = [metric for one in found for metric in (bridgeval.parse(one) if isinstance(one, str) else [one])]

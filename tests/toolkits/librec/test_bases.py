@@ -11,7 +11,7 @@ import pytest
 import bridgeval
 from bridgeval.errors import BadParameterError, InputError, MetricFailedError, PluginFailedError
 from bridgeval.toolkits.librec import Fold, ListBasedMetric, RowBasedMetric, custom
-from bridgeval.toolkits.librec.custom import import_script
+from bridgeval.toolkits.librec.scripts import import_script
 from tests.toolkits.librec.studies import random_fold, write
 
 
