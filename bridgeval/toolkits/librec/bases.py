@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bridgeval.errors import BadParameterError, BridgevalError, InputError, MetricFailedError
+from bridgeval.errors import BadParameterError, BridgevalError, InputError, MetricFailedError, MisalignedError
 from bridgeval.toolkits.librec.study_files import Triples, read_result, read_split
 
 Array = npt.NDArray[Any]
@@ -112,7 +112,7 @@ class RowBasedMetric(CustomBase):
 
     def evaluate(self, compat: Compat = None) -> Any:
         """Returns the value. compat="librec-auto" calls `evaluate_row(result, test)`, as that package does."""
-        test, result = check_rows(self._test_data, "test"), check_rows(self._result_data, "result")
+        test, result = check_sides(self._test_data, self._result_data)
         self.pre_row_processing()
         swapped = (compat or self._compat) == "librec-auto"
         self._scores = []
@@ -165,7 +165,7 @@ class ListBasedMetric(CustomBase):
             users: visits users with "test" rows (the default), with "results", with "both", or with "any" of them. The
                 side that a user lacks is an empty array.
         """
-        test, result = check_rows(self._test_data, "test"), check_rows(self._result_data, "result")
+        test, result = check_sides(self._test_data, self._result_data)
         self.preprocessing()
         self._values, self._users = [], []
         for user, known, shown in visit_users(test, result, users or self._visited):
@@ -279,6 +279,20 @@ def number_ids(test: Array, result: Array) -> tuple[Array, Array]:
             numbered += 1
     rows = rows.astype(np.float64) if numbered == 2 else rows
     return rows[: len(test)], rows[len(test) :]
+
+
+def check_sides(test: Any, result: Any) -> tuple[Array, Array]:
+    """Returns both sides as arrays; raises InputError unless rows are (user, item, number) with ids of one kind."""
+    known, shown = check_rows(test, "test"), check_rows(result, "result")
+    for column, what in enumerate(("user", "item")):
+        first = [side[0, column] for side in (known, shown) if len(side)]
+        if len({isinstance(one, str) for one in first}) > 1:
+            raise MisalignedError(
+                f"the {what} ids of a custom metric are text on one side and numbers on the other",
+                " and ".join(map(_write_id, first)),
+                "give both sides the same kind of ids",
+            )
+    return known, shown
 
 
 def check_rows(data: Any, what: str) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import bridgeval
-from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, UnknownMetricError
+from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, SpecError, UnknownMetricError
 from bridgeval.plugin import Ids, Metric, Report, Result, UserTable
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
 from bridgeval.toolkits.librec.conventions import find_logged_name, name_java_metric, name_script_metric
@@ -227,9 +227,11 @@ def evaluate_study(
     else:
         given: list[Any] = [metrics] if isinstance(metrics, str | Metric | type) else list(metrics)
         asked = [custom(one) if isinstance(one, type) and issubclass(one, CustomBase) else one for one in given]
+    reasons = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
+    if left_out and not asked:
+        raise SpecError("no metric of the configuration can be computed", reasons, "name the metrics to evaluate")
     report: Any = bridgeval.evaluate(study, None, asked, **{"per_user": True, "convention": "librec", **options})
     if left_out:
-        reasons = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
         warnings.warn(reasons, StudyWarning, stacklevel=3)
     return replace(report, left_out=left_out)
 
