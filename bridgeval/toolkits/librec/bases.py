@@ -205,15 +205,16 @@ def evaluate_custom(metric: CustomBase) -> Any:
 
 
 def match_arguments(metric: type[CustomBase]) -> dict[str, str]:
-    """Maps the arguments of a constructor to those of `ARGUMENTS`: by name, or by position if the names are others.
+    """Maps the arguments of a constructor to those of `ARGUMENTS`: by name, and by position if the names are others.
 
-    Arguments with a default are left out if they are none of librec-auto's.
+    If the data have librec-auto's names, an argument in the place of `output_file` counts as such only if its name has
+    "out" in it; authors add arguments there. Arguments with a default are left out if they are none of librec-auto's.
 
     >>> class Mine(ListBasedMetric):
-    ...     def __init__(self, params, config, truth, lists, out, log=None):
-    ...         super().__init__(params, config, truth, lists, out)
+    ...     def __init__(self, params, config, test_data, result_data, out, log=None):
+    ...         super().__init__(params, config, test_data, result_data, out)
     >>> match_arguments(Mine)
-    {'params': 'params', 'config': 'conf', 'truth': 'test_data', 'lists': 'result_data', 'out': 'output_file'}
+    {'params': 'params', 'test_data': 'test_data', 'result_data': 'result_data', 'config': 'conf', 'out': 'output_file'}
     """
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     _, *taken = inspect.signature(metric.__init__).parameters.values()
@@ -221,10 +222,12 @@ def match_arguments(metric: type[CustomBase]) -> dict[str, str]:
     if not defaults:
         return {name: name for name in DIALECTS[3]}
     required = [name for name, default in defaults.items() if default is inspect.Parameter.empty]
-    if not defaults.keys().isdisjoint({"test_data", "original_data"}):
-        matched = {name: name for name in defaults if name in ARGUMENTS}
-    else:
-        matched = dict(zip(required, DIALECTS.get(len(required), ()), strict=False))
+    matched = {name: name for name in defaults if name in ARGUMENTS}
+    given = {ARGUMENTS[name] for name in matched}
+    for own, place in zip(required, DIALECTS.get(len(required), ()), strict=False):
+        foreign = place == "output_file" and "test_data" in given and "out" not in own
+        if own not in matched and place not in given and not foreign:
+            matched[own] = place
     unknown = [name for name in required if name not in matched]
     if unknown:
         raise BadParameterError(

@@ -18,6 +18,7 @@ from bridgeval.errors import (
     UnknownMetricError,
 )
 from bridgeval.toolkits.librec import Fold, ListBasedMetric, RowBasedMetric, Study, custom
+from bridgeval.toolkits.librec.bases import match_arguments
 from tests.toolkits.librec.studies import GOLDENS, random_fold, read_golden, write
 
 
@@ -283,6 +284,35 @@ def test_arguments_with_other_names_are_given_by_position():
             return float(truth[0, 1] in lists[: self._k, 1])
 
     assert dict(bridgeval.evaluate({1: [5, 6]}, {1: [6]}, custom(Hits))) == {"Hits": 0.0}
+
+
+THREE = {"params": "params", "test_data": "test_data", "result_data": "result_data"}
+
+
+@pytest.mark.parametrize(
+    ("constructor", "matched"),
+    [
+        ("params, test_data, result_data", THREE),
+        ("*, params, result_data, test_data, k=10", THREE),
+        ("*arguments, **named", THREE),
+        ("params, conf, test_data, result_data", {**THREE, "conf": "conf"}),
+        ("params, config, test_data, result_data, output", {**THREE, "config": "conf", "output": "output_file"}),
+        ("a, b, c", {"a": "params", "b": "test_data", "c": "result_data"}),
+        ("a, b, c, d", {"a": "params", "b": "test_data", "c": "result_data", "d": "output_file"}),
+        ("params, test_data, result_data, weight", "weight"),
+        ("params, weight, test_data, result_data", "weight"),
+        ("params, conf, original_data, reranked_data, output_file, features", "features"),
+        ("a, b", "a, b"),
+    ],
+)
+def test_arguments_are_given_by_name_then_by_position_and_never_to_another(constructor, matched):
+    scope = {"ListBasedMetric": ListBasedMetric}
+    exec(f"class Made(ListBasedMetric):\n    def __init__(self, {constructor}): pass", scope)
+    if isinstance(matched, dict):
+        assert match_arguments(scope["Made"]) == matched
+    else:
+        with pytest.raises(BadParameterError, match=f"found: {matched};"):
+            custom(scope["Made"])
 
 
 def test_required_arguments_that_only_an_author_knows_are_given_by_a_derived_class():
