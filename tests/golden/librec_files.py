@@ -12,7 +12,7 @@ from bridgeval.errors import BridgevalError
 from bridgeval.report import Report
 from bridgeval.toolkits.librec import Fold, Study, custom
 from bridgeval.toolkits.librec.bases import RowBasedMetric, build, to_array, to_numbers
-from bridgeval.toolkits.librec.custom import import_script
+from bridgeval.toolkits.librec.scripts import import_script
 from tests.golden.compare import Comparison, number
 from tests.golden.librec_questions import (
     BY_POSITION,

@@ -16,10 +16,12 @@ from bridgeval.toolkits.librec.custom import custom
 from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.list_accuracy import TestOrderNDCG
 from bridgeval.toolkits.librec.loader import LibrecLoader
+from bridgeval.toolkits.librec.scripts import ConfigCmd, read_config_file, single_xpath
 from bridgeval.toolkits.librec.study import Experiment, Study
 from bridgeval.toolkits.librec.study_report import StudyReport
 
 __all__ = [
+    "ConfigCmd",
     "Experiment",
     "Fold",
     "ListBasedMetric",
@@ -28,6 +30,8 @@ __all__ = [
     "StudyReport",
     "TestOrderNDCG",
     "custom",
+    "read_config_file",
+    "single_xpath",
 ]
 
 

@@ -4,9 +4,10 @@
 
 Three dialects are in use, told apart by their signatures: constructors `(params, test_data, result_data)`, the same
 with `output_file`, and list metrics with `conf` as second argument; `post_row_processing(values)`, or without an
-argument over `self._scores`. Rows are joined by (user, item), never by position, and every user is visited once.
+argument over `self._scores`. A constructor that takes `original_data` gets the lists before re-ranking in place of the
+test rows. Rows are joined by (user, item), never by position, and every user is visited once.
 
-Data are arrays `[n, 3]` of user, item and number. Ids are text, so arrays are of dtype object.
+Data are arrays `[n, 3]` of user, item and number: float64 if all ids are numbers, as in librec-auto, else objects.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bridgeval.errors import BadParameterError, InputError, MetricFailedError
+from bridgeval.errors import BadParameterError, BridgevalError, InputError, MetricFailedError, MisalignedError
 from bridgeval.toolkits.librec.study_files import Triples, read_result, read_split
 
 Array = npt.NDArray[Any]
@@ -33,10 +34,18 @@ DIALECTS = {
     4: ("params", "test_data", "result_data", "output_file"),
     5: ("params", "conf", "test_data", "result_data", "output_file"),
 }
+# librec-auto's name of an argument -> what it is given. Metrics of re-ranking compare with the original lists.
+ARGUMENTS = {**{name: name for name in DIALECTS[5]}, "original_data": "test_data", "reranked_data": "result_data"}
+# Integers up to this one are exact as float64.
+EXACT = 2**53
 
 
 class CustomBase:
     """Base of both kinds of custom metrics: parameters, data and the name."""
+
+    # Defaults of `evaluate`, which a metric may override without taking arguments.
+    _compat: Compat = None
+    _visited: Visited = "test"
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         names = DIALECTS.get(len(arguments) + len(named))
@@ -54,14 +63,24 @@ class CustomBase:
         self._conf = given.get("conf")
         self._output_file = given.get("output_file")
         self._name = type(self).__name__
+        self._result: Any = None
 
     def get_params(self) -> Mapping[str, Any]:
         return self._params
 
+    def _save_custom_results(self, result: Any) -> None:
+        """Keeps the result; librec-auto pickles it for its parent process."""
+        self._result = result
+
+    def evaluate(self) -> Any:
+        """Returns the value."""
+        raise NotImplementedError(f"{type(self).__name__} must extend RowBasedMetric or ListBasedMetric")
+
     @staticmethod
     def read_data_from_file(path: str, delimiter: str = "\t") -> Array:
-        """Reads the rows of a file into an array of objects: two text ids and a float."""
-        return to_array(read_split(path) if delimiter == "\t" else read_result(path, ranking=False))
+        """Reads the rows of a file; ids are numbers where they are numbers."""
+        rows = to_array(read_split(path) if delimiter == "\t" else read_result(path, ranking=False))
+        return number_ids(rows, rows[:0])[0]
 
 
 class RowBasedMetric(CustomBase):
@@ -77,6 +96,10 @@ class RowBasedMetric(CustomBase):
     2.1213
     """
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._scores: list[Any] = []
+
     def pre_row_processing(self) -> Any:
         """Called before the first row."""
 
@@ -89,21 +112,22 @@ class RowBasedMetric(CustomBase):
 
     def evaluate(self, compat: Compat = None) -> Any:
         """Returns the value. compat="librec-auto" calls `evaluate_row(result, test)`, as that package does."""
-        test, result = check_rows(self._test_data, "test"), check_rows(self._result_data, "result")
+        test, result = check_sides(self._test_data, self._result_data)
         self.pre_row_processing()
-        swapped = compat == "librec-auto"
-        self._scores: list[Any] = []
+        swapped = (compat or self._compat) == "librec-auto"
+        self._scores = []
         for known, predicted in pair_rows(test, result):
             try:
                 self._scores.append(
                     self.evaluate_row(predicted, known) if swapped else self.evaluate_row(known, predicted)
                 )
             except Exception as error:
-                raise _failure(self, f"for user {known[0]!r} and item {known[1]!r}", error) from error
+                where = f"for user {_write_id(known[0])} and item {_write_id(known[1])}"
+                raise _failure(type(self), where, error) from error
         try:
             return self.post_row_processing(*[self._scores][: _count_arguments(self.post_row_processing)])
         except Exception as error:
-            raise _failure(self, f"after {len(self._scores)} rows", error) from error
+            raise _failure(type(self), f"after {len(self._scores)} rows", error) from error
 
 
 class ListBasedMetric(CustomBase):
@@ -119,6 +143,11 @@ class ListBasedMetric(CustomBase):
     0.5
     """
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._values: list[Any] = []
+        self._users: list[Any] = []
+
     def preprocessing(self) -> Any:
         """Called before the first user."""
 
@@ -129,39 +158,84 @@ class ListBasedMetric(CustomBase):
         """Returns the value of all users; by default the mean of `self._values`."""
         return sum(self._values) / len(self._values) if self._values else math.nan
 
-    def evaluate(self, users: Visited = "test") -> Any:
+    def evaluate(self, users: Visited | None = None) -> Any:
         """Returns the value.
 
         Args:
-            users: visits users with "test" rows, with "results", with "both", or with "any" of them. The side that a
-                user lacks is an empty array.
+            users: visits users with "test" rows (the default), with "results", with "both", or with "any" of them. The
+                side that a user lacks is an empty array.
         """
-        test, result = check_rows(self._test_data, "test"), check_rows(self._result_data, "result")
+        test, result = check_sides(self._test_data, self._result_data)
         self.preprocessing()
-        self._values: list[Any] = []
-        self._users: list[Any] = []
-        for user, known, shown in visit_users(test, result, users):
+        self._values, self._users = [], []
+        for user, known, shown in visit_users(test, result, users or self._visited):
             try:
                 self._values.append(self.evaluate_user(known, shown))
             except Exception as error:
-                raise _failure(self, f"for user {user!r}", error) from error
+                raise _failure(type(self), f"for user {_write_id(user)}", error) from error
             self._users.append(user)
         try:
             return self.postprocessing()
         except Exception as error:
-            raise _failure(self, f"after {len(self._users)} users", error) from error
+            raise _failure(type(self), f"after {len(self._users)} users", error) from error
 
 
 def build(metric: type[CustomBase], params: Mapping[str, Any], test: Array, result: Array, conf: Any = None) -> Any:
     """Builds a custom metric, by the dialect of its constructor."""
     given = {"params": params, "conf": conf, "test_data": test, "result_data": result, "output_file": None}
-    taken = _count_arguments(metric.__init__) - 1 if metric.__init__ is not CustomBase.__init__ else 3
-    if taken not in DIALECTS:
+    arguments = {own: given[ARGUMENTS[known]] for own, known in match_arguments(metric).items()}
+    try:
+        return metric(**arguments)
+    except BridgevalError:
+        raise
+    except Exception as error:
+        raise _failure(metric, f"in its constructor, with params {dict(params)}", error) from error
+
+
+def evaluate_custom(metric: CustomBase) -> Any:
+    """Calls `evaluate`, which may be the metric's own; that may save its result instead of returning it."""
+    try:
+        value = metric.evaluate()
+        return metric._result if value is None else value
+    except BridgevalError:
+        raise
+    except Exception as error:
+        hint = "the main block of a script is not run: read self._test_data, self._result_data and self.get_params()"
+        raise _failure(type(metric), "in its evaluate()", error, hint) from error
+
+
+def match_arguments(metric: type[CustomBase]) -> dict[str, str]:
+    """Maps the arguments of a constructor to those of `ARGUMENTS`: by name, and by position if the names are others.
+
+    If the data have librec-auto's names, an argument in the place of `output_file` counts as such only if its name has
+    "out" in it; authors add arguments there. Arguments with a default are left out if they are none of librec-auto's.
+
+    >>> class Mine(ListBasedMetric):
+    ...     def __init__(self, params, config, test_data, result_data, out, log=None):
+    ...         super().__init__(params, config, test_data, result_data, out)
+    >>> match_arguments(Mine)
+    {'params': 'params', 'test_data': 'test_data', 'result_data': 'result_data', 'config': 'conf', 'out': 'output_file'}
+    """
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    _, *taken = inspect.signature(metric.__init__).parameters.values()
+    defaults = {one.name: one.default for one in taken if one.kind in named}
+    if not defaults:
+        return {name: name for name in DIALECTS[3]}
+    required = [name for name, default in defaults.items() if default is inspect.Parameter.empty]
+    matched = {name: name for name in defaults if name in ARGUMENTS}
+    given = {ARGUMENTS[name] for name in matched}
+    for own, place in zip(required, DIALECTS.get(len(required), ()), strict=False):
+        foreign = place == "output_file" and "test_data" in given and "out" not in own
+        if own not in matched and place not in given and not foreign:
+            matched[own] = place
+    unknown = [name for name in required if name not in matched]
+    if unknown:
         raise BadParameterError(
-            f"the constructor of {metric.__name__} takes {taken} arguments",
-            hint="take (params, test_data, result_data), with output_file as last and conf as second if needed",
+            f"the constructor of {metric.__name__} takes arguments that are not known here",
+            ", ".join(unknown),
+            "derive a class that takes (params, test_data, result_data) and passes the others on",
         )
-    return metric(*(given[name] for name in DIALECTS[taken]))
+    return matched
 
 
 def to_array(triples: Triples) -> Array:
@@ -183,6 +257,45 @@ def to_numbers(rows: Array) -> Array:
         return rows.astype(np.float64)
     except ValueError:
         return rows
+
+
+def number_ids(test: Array, result: Array) -> tuple[Array, Array]:
+    """Converts user ids and item ids to numbers, each kind if all of its ids are numbers that stay distinct and exact.
+
+    Metrics for librec-auto compute with ids (`int(item)`). There `7` and `007` are the same item; here they are not, so
+    a column that has both remains text. Rows are float64 if both kinds are numbers, else objects.
+
+    >>> test, result = np.array([["u", "7", 4.0]], dtype=object), np.array([["u", "10", 0.5]], dtype=object)
+    >>> [rows.tolist() for rows in number_ids(test, result)]
+    [[['u', 7.0, 4.0]], [['u', 10.0, 0.5]]]
+    """
+    rows = np.concatenate([test, result])
+    numbered = 0
+    for column in (0, 1):
+        codes, ids = pd.factorize(rows[:, column])
+        try:
+            numbers = np.asarray(ids).astype(np.float64)
+        except ValueError:
+            continue
+        if (np.abs(numbers) <= EXACT).all() and len(np.unique(numbers)) == len(ids):
+            rows[:, column] = numbers[codes]
+            numbered += 1
+    rows = rows.astype(np.float64) if numbered == 2 else rows
+    return rows[: len(test)], rows[len(test) :]
+
+
+def check_sides(test: Any, result: Any) -> tuple[Array, Array]:
+    """Returns both sides as arrays; raises InputError unless rows are (user, item, number) with ids of one kind."""
+    known, shown = check_rows(test, "test"), check_rows(result, "result")
+    for column, what in enumerate(("user", "item")):
+        first = [side[0, column] for side in (known, shown) if len(side)]
+        if len({isinstance(one, str) for one in first}) > 1:
+            raise MisalignedError(
+                f"the {what} ids of a custom metric are text on one side and numbers on the other",
+                " and ".join(map(_write_id, first)),
+                "give both sides the same kind of ids",
+            )
+    return known, shown
 
 
 def check_rows(data: Any, what: str) -> Array:
@@ -233,5 +346,9 @@ def _count_arguments(function: Any) -> int:
     return sum(parameter.kind in kinds for parameter in inspect.signature(function).parameters.values())
 
 
-def _failure(metric: CustomBase, where: str, error: Exception) -> MetricFailedError:
-    return MetricFailedError(f"{type(metric).__name__} failed {where}", f"{type(error).__name__}: {error}")
+def _write_id(one: Any) -> str:
+    return f"{one:.17g}" if isinstance(one, float) else repr(one)
+
+
+def _failure(metric: type[CustomBase], where: str, error: Exception, hint: str = "") -> MetricFailedError:
+    return MetricFailedError(f"{metric.__name__} failed {where}", f"{type(error).__name__}: {error}", hint)

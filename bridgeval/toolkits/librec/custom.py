@@ -1,21 +1,16 @@
-"""Custom metric classes as metrics of an evaluation, and the scripts that come with a study."""
+"""Custom metric classes as metrics of an evaluation."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bridgeval.errors import BadParameterError, MetricFailedError, PluginFailedError
-from bridgeval.plugin import Blocks, Ids, Lists, Metric, Needs, Result, Slates, UserTable
+from bridgeval.errors import BadParameterError, MetricFailedError
+from bridgeval.plugin import Blocks, Ids, Lists, Metric, Needs, Result, UserTable
 from bridgeval.toolkits.librec.bases import (
     Array,
     Compat,
@@ -24,11 +19,15 @@ from bridgeval.toolkits.librec.bases import (
     RowBasedMetric,
     Visited,
     build,
+    evaluate_custom,
+    match_arguments,
+    number_ids,
     stack_columns,
     to_numbers,
 )
 
-PACKAGE = "librec_auto.core.eval"
+# The need of metrics that take `original_data`, and the table by user that answers it: rows `[n, 3]`.
+ORIGINAL_LISTS = "original lists"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Measured(NamedTuple):
     value: Any
     users: list[Any] | None = None
     values: list[Any] | None = None
-    rows: int = 0
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,22 +68,20 @@ class RowCollector(Metric):
         return CollectedRows()
 
     def update(self, blocks: Blocks) -> CollectedRows:
-        batch = blocks.batch
-        test, result = (
-            _read_rows(batch.slates, lists, column, batch.start, batch.stop)
-            for lists, column in ((batch.slates.relevant, "gain"), (batch.slates.shown, "score"))
-        )
-        return CollectedRows(((test, result),))
+        return CollectedRows(((self.read_test(blocks), _read_rows(blocks, blocks.batch.slates.shown, "score")),))
+
+    def read_test(self, blocks: Blocks) -> Array:
+        """Reads the rows that results are compared with."""
+        return _read_rows(blocks, blocks.batch.slates.relevant, "gain")
 
     def compute(self, state: CollectedRows) -> Result:
         pieces = state.pieces or ((np.empty((0, 3), dtype=object),) * 2,)
         value, users, values, rows = self.measure(*map(np.concatenate, zip(*pieces, strict=True)))
         if users is None:
-            return Result(self._to_number(value), notes={"rows": rows})
+            return Result(self._to_number(value), notes={} if rows is None else {"rows": rows})
         if not self.collect:
             return Result(self._to_number(value), users=len(users))
-        names = [f"{user:.17g}" if isinstance(user, float) else user for user in users]
-        table = UserTable(Ids.of(names) if names else None, np.array(values, dtype=np.float64))
+        table = UserTable(Ids.of(users) if users else None, np.array(values, dtype=np.float64))
         return Result(None, per_user=table, users=len(users))
 
     def per_user(self) -> Self | None:
@@ -104,8 +101,9 @@ class CustomMetric(RowCollector):
     Attributes:
         metric: the class.
         params: name and value of each parameter.
-        compat: "librec-auto" calls `evaluate_row(result, test)` and passes numeric ids as floats.
+        compat: "librec-auto" calls `evaluate_row(result, test)` and converts ids to numbers as that package does.
         visit: which users a list metric visits; None is "test", and under compat "both".
+        conf: the configuration, for constructors that take one.
     """
 
     name = "CustomMetric"
@@ -114,22 +112,37 @@ class CustomMetric(RowCollector):
     params: tuple[tuple[str, Any], ...] = ()
     compat: Compat = None
     visit: Visited | None = None
+    conf: Any = field(default=None, compare=False)
 
     def needs(self) -> Needs:
-        return Needs(pairs=frozenset({"score"} if issubclass(self.metric, RowBasedMetric) else ()))
+        scores = {"score"} if issubclass(self.metric, RowBasedMetric) else ()
+        lists = {ORIGINAL_LISTS} if self._is_about_original else ()
+        return Needs(pairs=frozenset(scores), context=frozenset(lists))
+
+    def read_test(self, blocks: Blocks) -> Array:
+        return _read_original(blocks) if self._is_about_original else super().read_test(blocks)
 
     def measure(self, test: Array, result: Array) -> Measured:
-        if self.compat == "librec-auto":
-            test, result = to_numbers(test), to_numbers(result)
-        metric = build(self.metric, dict(self.params), test, result)
-        if isinstance(metric, RowBasedMetric):
-            value = metric.evaluate(self.compat)
-            return Measured(value, rows=len(metric._scores))
-        value = metric.evaluate(self.visit or ("both" if self.compat == "librec-auto" else "test"))
-        return Measured(value, metric._users, metric._values)
+        as_there = self.compat == "librec-auto"
+        numbered = (to_numbers(test), to_numbers(result)) if as_there else number_ids(test, result)
+        metric = build(self.metric, dict(self.params), *numbered, self.conf)
+        metric._compat, metric._visited = self.compat, self.visit or ("both" if as_there else "test")
+        value = evaluate_custom(metric)
+        if self._has_user_values:
+            return Measured(value, restore_users(metric._users, numbered, (test, result)), metric._values)
+        return Measured(value, rows=len(metric._scores) if self.metric.evaluate is RowBasedMetric.evaluate else None)
 
     def per_user(self) -> Self | None:
-        return super().per_user() if issubclass(self.metric, ListBasedMetric) else None
+        return super().per_user() if self._has_user_values else None
+
+    @property
+    def _is_about_original(self) -> bool:
+        return "original_data" in match_arguments(self.metric).values()
+
+    @property
+    def _has_user_values(self) -> bool:
+        """Whether its value is made of users' values; a metric with an `evaluate` of its own may do anything."""
+        return self.metric.evaluate is ListBasedMetric.evaluate
 
 
 def custom(
@@ -138,6 +151,7 @@ def custom(
     *,
     compat: Compat = None,
     users: Visited | None = None,
+    conf: Any = None,
     label: str | None = None,
 ) -> CustomMetric:
     """Makes a metric for `evaluate` from a custom metric class.
@@ -148,6 +162,7 @@ def custom(
         compat: "librec-auto" passes rows as that package does, see CustomMetric.
         users: which users a list metric visits: those with "test" rows, with "results", "both" or "any". By default
             "test"; under compat "both", because librec-auto fails on the others (PyPI 0.2.13 visits "test").
+        conf: passed to constructors that take `conf`.
         label: its name in reports; the class and its parameters by default.
 
     >>> import bridgeval
@@ -163,72 +178,33 @@ def custom(
             f"{metric!r}",
             "see docs/librec.md",
         )
+    match_arguments(metric)
     given = tuple((params or {}).items())
     arguments = f"({', '.join(f'{name}={value}' for name, value in given)})" if given else ""
-    return CustomMetric(metric, given, compat, users, label=label or f"{metric.__name__}{arguments}")
+    return CustomMetric(metric, given, compat, users, conf, label=label or f"{metric.__name__}{arguments}")
 
 
-def import_script(path: Path) -> type[CustomBase]:
-    """Imports the metric class that a script defines. This runs the script: only for scripts that you trust."""
-    name = f"bridgeval_study_script_{path.stem.replace('-', '_')}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PluginFailedError(f"{path} cannot be imported", hint="a metric script is a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        with replace_librec_auto(path.parent):
-            spec.loader.exec_module(module)
-    except Exception as error:
-        raise PluginFailedError(
-            f"the metric script {path} could not be imported",
-            f"{type(error).__name__}: {error}",
-            f"of librec-auto only {PACKAGE} is available, with RowBasedMetric and ListBasedMetric",
-        ) from error
-    found = [
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, RowBasedMetric | ListBasedMetric) and one.__module__ == name
-    ]
-    if len(found) != 1:
-        raise PluginFailedError(
-            f"the metric script {path} must define one metric class",
-            f"{[one.__name__ for one in found]}",
-            "extend RowBasedMetric or ListBasedMetric once",
-        )
-    return found[0]
+def restore_users(users: list[Any], numbered: tuple[Array, ...], rows: tuple[Array, ...]) -> list[Any]:
+    """Returns the ids of users as they came, given both sides with ids as numbers and as they came."""
+    numbers, ids = (np.concatenate([side[:, 0] for side in sides]) for sides in (numbered, rows))
+    known = dict(zip(numbers, ids, strict=True))
+    return [known[user] for user in users]
 
 
-@contextmanager
-def replace_librec_auto(folder: Path) -> Iterator[None]:
-    """Inside it, `librec_auto.core.eval` holds our base classes and modules of the script's folder can be imported.
-
-    Afterwards `sys.modules` and `sys.path` are as before, so a real librec-auto stays usable.
-    """
-    parts = PACKAGE.split(".")
-    names = [".".join(parts[: n + 1]) for n in range(len(parts))]
-    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == parts[0]}
-    for name in before:
-        del sys.modules[name]
-    for name in names:
-        module = ModuleType(name)
-        module.__path__ = []
-        sys.modules[name] = module
-    vars(sys.modules[PACKAGE]).update(RowBasedMetric=RowBasedMetric, ListBasedMetric=ListBasedMetric)
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
-        for name in [one for one in sys.modules if one.split(".")[0] == parts[0]]:
-            del sys.modules[name]
-        sys.modules.update(before)
-
-
-def _read_rows(slates: Slates, lists: Lists, column: str, start: int, stop: int) -> Array:
-    """`[n, 3]` of objects: the rows of users `start` to `stop`, in the order they came."""
-    offsets = lists.offsets[start : stop + 1]
+def _read_rows(blocks: Blocks, lists: Lists, column: str) -> Array:
+    """`[n, 3]` of objects: the rows of the users of a batch, in the order they came."""
+    batch = blocks.batch
+    offsets = lists.offsets[batch.start : batch.stop + 1]
     rows = slice(int(offsets[0]), int(offsets[-1]))
-    users = np.repeat(slates.users.slice(start, stop).to_numpy().astype(object), np.diff(offsets))
-    items = slates.items.take(lists.items[rows]).to_numpy().astype(object)
+    users = np.repeat(batch.slates.users.slice(batch.start, batch.stop).to_numpy().astype(object), np.diff(offsets))
+    items = batch.slates.items.take(lists.items[rows]).to_numpy().astype(object)
     numbers = lists.columns[column][rows] if column in lists.columns else np.full(len(items), math.nan)
     return stack_columns(users, items, numbers)
+
+
+def _read_original(blocks: Blocks) -> Array:
+    """`[n, 3]` of objects: the lists before re-ranking of the users of a batch."""
+    table = blocks.context.users[ORIGINAL_LISTS]
+    users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
+    places = users.positions_in(table.ids)
+    return np.concatenate([np.empty((0, 3), dtype=object), *table.values[places[places >= 0]]])

@@ -30,7 +30,7 @@ from bridgeval.plugin import (
     population,
 )
 from bridgeval.toolkits.librec.bases import Array, to_numbers, visit_users
-from bridgeval.toolkits.librec.custom import Measured, RowCollector
+from bridgeval.toolkits.librec.custom import Measured, RowCollector, restore_users
 
 
 def sum_by_item(blocks: Blocks, items: Tensor, valid: Tensor, numbers: Tensor | None = None) -> Floats:
@@ -150,14 +150,15 @@ class AlphaIA(RowCollector):
             raise BadParameterError("alpha must be an integer of at least 1", f"{self.alpha}", "e.g. alpha=3")
 
     def measure(self, test: Array, result: Array) -> Measured:
-        test, result = to_numbers(test), to_numbers(result)
+        numbered = to_numbers(test), to_numbers(result)
         shown: Counter[object] = Counter()
         users, values = [], []
-        for user, _, listed in visit_users(test, result, "results" if self.users == "shown" else "test"):
+        for user, _, listed in visit_users(*numbered, "results" if self.users == "shown" else "test"):
             shown.update(listed[:, 1])
             users.append(user)
             values.append(sum(shown[item] >= self.alpha for item in set(listed[:, 1])))
-        return Measured(values[-1] / len(values) if values else math.nan, users, values)
+        value = values[-1] / len(values) if values else math.nan
+        return Measured(value, restore_users(users, numbered, (test, result)), values)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ from bridgeval.plugin import (
     encode_ids,
     list_offers,
 )
+from bridgeval.toolkits.librec.bases import to_array
+from bridgeval.toolkits.librec.custom import ORIGINAL_LISTS
 from bridgeval.toolkits.librec.features import Features, read_features
 from bridgeval.toolkits.librec.study_config import Feature
 from bridgeval.toolkits.librec.study_files import Repeats, Triples, read_ratings, read_result, read_split
@@ -39,7 +41,7 @@ RATED_ITEMS = frozenset({"catalogue", "item internal_id"})
 # File -> the needs that it answers.
 ANSWERS = {
     "train": frozenset({"seen", "item popularity", "users of the history", "history lists"}) | RATED_ITEMS,
-    "original": frozenset({"baseline_rank", "users of the baseline"}),
+    "original": frozenset({"baseline_rank", "users of the baseline", ORIGINAL_LISTS}),
     "item_features": frozenset({"item features", "item feature_rows"}),
     "user_features": frozenset({"user groups", "user features"}),
 }
@@ -142,6 +144,13 @@ class FoldReader:
         return None if self._files.train is None else read_split(self._files.train)
 
     @cached_property
+    def original(self) -> Triples | None:
+        path = self._files.original
+        if path is None or not self._asks("original"):
+            return None
+        return read_result(path, order=self._files.order, header=self._files.header)
+
+    @cached_property
     def ratings(self) -> list[Triples]:
         """The ratings that LibRec numbered users and items by."""
         if self._files.ratings:
@@ -177,7 +186,7 @@ class FoldReader:
         all_users = files.train is not None and "all users" in self._asked
         read: dict[str, Any] = {
             "history": self._read_history() if all_users or self._asks("train") else None,
-            "baseline": self._read_original() if self._asks("original") else None,
+            "baseline": self.original.as_rows("score") if self.original is not None else None,
             "catalogue": self._list_catalogue(),
             "item_features": self.item_features and self.item_features.values,
             "user_groups": self.user_features and self.user_features.groups,
@@ -194,6 +203,8 @@ class FoldReader:
             items["feature_rows"] = self.item_features.rows
         if self.user_features is not None:
             users["features"] = self.user_features.values
+        if ORIGINAL_LISTS in self._asked and self.original is not None:
+            users[ORIGINAL_LISTS] = tabulate_lists(self.original)
         protected = self._files.protected
         if protected is not None:
             sides = {"item": (items, "item_features"), "user": (users, "user_groups")}
@@ -222,16 +233,20 @@ class FoldReader:
     def _read_history(self) -> Rows | None:
         return None if self.train is None else Rows(Ids.of(self.train.users), Ids.of(self.train.items))
 
-    def _read_original(self) -> Rows | None:
-        if self._files.original is None:
-            return None
-        rows = read_result(self._files.original, order=self._files.order, header=self._files.header)
-        return rows.as_rows("score")
-
     def _number_items(self) -> Table:
         """The number of each item in LibRec: its place in the order of first appearance, from 0."""
         order = pc.sort_indices(self.items)
         return Table(Ids(self.items.take(order)), order.to_numpy().astype(np.int64), default=-1)
+
+
+def tabulate_lists(triples: Triples) -> Table:
+    """Makes a table of lists by user: arrays `[n, 3]` of user, item and number, in the order of the file."""
+    users, (codes,) = encode_ids([Ids.of(triples.users)], "user ids")
+    rows = to_array(triples)[np.argsort(codes, kind="stable")]
+    lists = np.empty(len(users), dtype=object)
+    for user, one in enumerate(np.split(rows, np.cumsum(np.bincount(codes))[:-1])):
+        lists[user] = one
+    return Table(users, lists)
 
 
 def check_same_pairs(result: Triples, test: Triples) -> None:

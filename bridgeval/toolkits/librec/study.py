@@ -93,13 +93,14 @@ class Study(Mapping[str, Experiment]):
         strict: bool = False,
     ) -> None:
         self.folder = Path(path)
-        if not (self.folder / config).is_file():
+        self.config_file = self.folder / config
+        if not self.config_file.is_file():
             raise InputError(
                 f"{self.folder} is not a study folder",
                 f"no file {config} in it",
                 "give the folder above conf/",
             )
-        self.config = read_config(self.folder / config)
+        self.config = read_config(self.config_file)
         self.order = order
         self.strict = strict
         self._experiments = {
@@ -122,7 +123,7 @@ class Study(Mapping[str, Experiment]):
             metrics: names or metric objects; names without a prefix are looked up among librec's first. None takes the
                 metrics of the study's configuration.
             trust_scripts: whether to run metric scripts that come with the study. They are code: read them first.
-            compat: "librec-auto" passes rows to scripts as that package does: result before test, ids as numbers.
+            compat: "librec-auto" passes rows to scripts as that package does: result before test.
             options: of `bridgeval.evaluate`, e.g. `batch_size`.
         """
         from bridgeval.toolkits.librec.study_report import evaluate_study

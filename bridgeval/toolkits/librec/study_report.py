@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import bridgeval
-from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, UnknownMetricError
+from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, SpecError, UnknownMetricError
 from bridgeval.plugin import Ids, Metric, Report, Result, UserTable
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
 from bridgeval.toolkits.librec.conventions import find_logged_name, name_java_metric, name_script_metric
-from bridgeval.toolkits.librec.custom import custom, import_script
+from bridgeval.toolkits.librec.custom import custom
 from bridgeval.toolkits.librec.fold import open_fold
 from bridgeval.toolkits.librec.java import JavaValues, read_java_values
+from bridgeval.toolkits.librec.scripts import ConfigCmd, import_script
 from bridgeval.toolkits.librec.study_config import LIST_SIZE
 
 if TYPE_CHECKING:
@@ -226,9 +227,11 @@ def evaluate_study(
     else:
         given: list[Any] = [metrics] if isinstance(metrics, str | Metric | type) else list(metrics)
         asked = [custom(one) if isinstance(one, type) and issubclass(one, CustomBase) else one for one in given]
+    reasons = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
+    if left_out and not asked:
+        raise SpecError("no metric of the configuration can be computed", reasons, "name the metrics to evaluate")
     report: Any = bridgeval.evaluate(study, None, asked, **{"per_user": True, "convention": "librec", **options})
     if left_out:
-        reasons = "; ".join(f"{name} was left out: {why}" for name, why in left_out.items())
         warnings.warn(reasons, StudyWarning, stacklevel=3)
     return replace(report, left_out=left_out)
 
@@ -253,7 +256,8 @@ def _list_configured(study: Study, trust_scripts: bool, compat: Compat, left_out
         else:
             metric = import_script(study.folder / script.folder / script.name)
             label = f"{script.name}({', '.join(f'{k}={v}' for k, v in script.parameters.items())})".removesuffix("()")
-            found.append(custom(metric, script.parameters, compat=compat, label=label))
+            conf = ConfigCmd(study.config_file.absolute(), study.folder)
+            found.append(custom(metric, script.parameters, compat=compat, conf=conf, label=label))
     if not found:
         found = [name.format(k=config.list_size) for name in (DEFAULT_RANKING if config.ranking else DEFAULT_RATING)]
     metrics = [metric for one in found for metric in (bridgeval.parse(one) if isinstance(one, str) else [one])]

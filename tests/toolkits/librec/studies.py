@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +55,14 @@ def pairs(path: Path, separator: str) -> dict[str, dict[str, float]]:
         user, item, number = line.split(separator)[:3]
         found.setdefault(user, {})[item] = float(number)
     return found
+
+
+def read_golden(case: str, section: str, key: str) -> dict[tuple[str, int], float]:
+    """(experiment, fold) -> the value that a version of librec-auto gave."""
+    experiments = json.loads((GOLDENS / case / "expected.json").read_text(encoding="utf-8"))["experiments"]
+    return {
+        (name, int(fold)): entry[section][key]["value"]
+        for name, folds in experiments.items()
+        for fold, entry in folds.items()
+        if fold.isdecimal()
+    }

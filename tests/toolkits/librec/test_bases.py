@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import bridgeval
-from bridgeval.errors import BadParameterError, InputError, MetricFailedError, PluginFailedError
-from bridgeval.toolkits.librec import Fold, ListBasedMetric, RowBasedMetric, custom
-from bridgeval.toolkits.librec.custom import import_script
-from tests.toolkits.librec.studies import random_fold, write
+from bridgeval.errors import (
+    BadParameterError,
+    InputError,
+    MetricFailedError,
+    MisalignedError,
+    NeedError,
+    UnknownMetricError,
+)
+from bridgeval.toolkits.librec import Fold, ListBasedMetric, RowBasedMetric, Study, custom
+from bridgeval.toolkits.librec.bases import match_arguments
+from tests.toolkits.librec.studies import GOLDENS, random_fold, read_golden, write
 
 
 class RmseMetric(RowBasedMetric):
@@ -115,7 +122,7 @@ def test_compat_hands_rows_over_in_the_order_of_librec_auto():
 def test_compat_gives_numeric_ids_as_floats_and_others_as_text(tmp_path):
     seen = []
 
-    class Look(ListBasedMetric):
+    class Types(ListBasedMetric):
         def evaluate_user(self, test_user_data, result_user_data):
             seen.append((test_user_data.dtype, test_user_data[0, 1]))
             return 0.0
@@ -123,7 +130,7 @@ def test_compat_gives_numeric_ids_as_floats_and_others_as_text(tmp_path):
     for item in ("10", "x"):
         result = write(tmp_path / item / "out-1.txt", f"1,{item},0.5")
         test = write(tmp_path / item / "test.txt", f"1\t{item}\t4.0")
-        Fold(result, test).evaluate(custom(Look, compat="librec-auto"))
+        Fold(result, test).evaluate(custom(Types, compat="librec-auto"))
     assert seen == [(np.dtype("float64"), 10.0), (np.dtype("object"), "x")]
 
 
@@ -169,8 +176,8 @@ def test_constructors_of_another_shape_are_refused():
         def __init__(self, only):
             super().__init__(only, [], [])
 
-    with pytest.raises(BadParameterError, match="takes 1 arguments"):
-        bridgeval.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1.0}}, custom(Odd))
+    with pytest.raises(BadParameterError, match=r"the constructor of Odd takes .* not known here; found: only; hint"):
+        custom(Odd)
     with pytest.raises(BadParameterError, match="cannot be built from 2 arguments"):
         RowBasedMetric({}, TEST)
     with pytest.raises(BadParameterError, match="must extend"):
@@ -179,46 +186,249 @@ def test_constructors_of_another_shape_are_refused():
         RmseMetric({}, [1, 2], RESULT).evaluate()
 
 
-def test_read_data_from_file_gives_text_ids_and_numbers(tmp_path):
+def test_read_data_from_file_gives_numbers_where_ids_are_numbers(tmp_path):
+    # genfromtxt, which librec-auto reads with, gives 7.0 for 007.
     rows = RowBasedMetric.read_data_from_file(write(tmp_path / "out-1.txt", "u,007,0.5"), delimiter=",")
-    assert rows.tolist() == [["u", "007", 0.5]]
+    assert rows.tolist() == [["u", 7.0, 0.5]]
+    rows = ListBasedMetric.read_data_from_file(write(tmp_path / "test.txt", "1\t007\t4.0"))
+    assert rows.dtype == np.float64
+    assert rows.tolist() == [[1.0, 7.0, 4.0]]
 
 
-SCRIPT = """
-from librec_auto.core.eval import ListBasedMetric
-import helper_of_the_script
+class Look(ListBasedMetric):
+    """Keeps the rows that it is given."""
 
-class Mine(ListBasedMetric):
+    seen: ClassVar[list] = []
+
     def evaluate_user(self, test_user_data, result_user_data):
-        return helper_of_the_script.VALUE
-
-if __name__ == "__main__":
-    raise SystemExit("scripts are imported, not run")
-"""
+        self.seen.append((test_user_data.tolist(), result_user_data.tolist()))
+        return 1.0
 
 
-def test_a_script_sees_our_classes_only_while_it_is_imported(tmp_path):
-    path = write(tmp_path / "mine-metric.py", SCRIPT)
-    write(tmp_path / "helper_of_the_script.py", "VALUE = 2.5")
-    paths = list(sys.path)
-    before = {name for name in sys.modules if name.startswith("librec_auto")}
-    metric = import_script(path)
-    assert issubclass(metric, ListBasedMetric)
-    assert {name for name in sys.modules if name.startswith("librec_auto")} == before
-    assert sys.path == paths
-    assert dict(bridgeval.evaluate({"u": ["a"]}, {"u": ["a"]}, custom(metric))) == {"Mine": 2.5}
-    del sys.modules["helper_of_the_script"]
+@pytest.fixture(name="seen")
+def _seen():
+    Look.seen.clear()
+    return Look.seen
+
+
+def test_ids_that_are_numbers_are_numbers_in_a_metric(seen):
+    """Metrics for librec-auto compute with ids: `int(item) in items` was false for every item of a file."""
+    bridgeval.evaluate({"1": {"10": 0.5}}, {"1": {"9": 4.0}}, custom(Look))
+    bridgeval.evaluate({1: {10: 0.5}}, {1: {9: 4.0}}, custom(Look))
+    assert seen == [([[1.0, 9.0, 4.0]], [[1.0, 10.0, 0.5]])] * 2
+
+
+def test_users_and_items_are_numbers_each_on_their_own(seen):
+    bridgeval.evaluate({"u": {"10": 0.5}}, {"u": {"9": 4.0}}, custom(Look))
+    bridgeval.evaluate({"1": {"a": 0.5}}, {"1": {"9": 4.0}}, custom(Look))
+    assert seen == [([["u", 9.0, 4.0]], [["u", 10.0, 0.5]]), ([[1.0, "9", 4.0]], [[1.0, "a", 0.5]])]
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("one", "other"),
     [
-        ("import librec_auto.core.util", "ModuleNotFoundError"),
-        ("x = 1", r"must define one metric class; found: \[\]"),
-        ("1 / 0", "ZeroDivisionError"),
+        ("7", "007"),
+        ("7", "nan"),
+        ("7", "inf"),
+        ("9007199254740992", "9007199254740993"),
+        ("7", "12345678901234567890"),
     ],
 )
-def test_a_script_that_cannot_be_used_is_an_error(tmp_path, text, found):
-    with pytest.raises(PluginFailedError, match=found):
-        import_script(write(tmp_path / "bad.py", text))
-    assert "librec_auto" not in sys.modules
+def test_ids_remain_text_if_numbers_would_merge_or_change_them(seen, one, other):
+    bridgeval.evaluate({"u": {one: 0.5}}, {"u": {other: 4.0}}, custom(Look))
+    assert seen == [([["u", other, 4.0]], [["u", one, 0.5]])]
+
+
+@pytest.mark.parametrize("ids", [("9", "010"), (9, 10)])
+@pytest.mark.parametrize("compat", [None, "librec-auto"])
+def test_users_keep_their_ids_in_reports(ids, compat):
+    class User(ListBasedMetric):
+        def evaluate_user(self, test_user_data, result_user_data):
+            return test_user_data[0, 0]
+
+    lists = {user: {5: 1.0} for user in ids}
+    table = bridgeval.evaluate(lists, lists, custom(User, compat=compat), per_user=True).per_user("User")
+    assert dict(zip(table["user"], table["value"], strict=True)) == {ids[0]: 9.0, ids[1]: 10.0}
+
+
+def test_ids_of_two_kinds_are_an_error():
+    numbers, text = np.array([[1, 10, 4.0]]), np.array([[1, "10", 0.5]], dtype=object)
+    with pytest.raises(
+        MisalignedError, match=r"item ids .* text on one side and numbers on the other; found: 10 and '10'"
+    ):
+        Look({}, numbers, text).evaluate()
+
+
+def test_further_arguments_with_a_default_are_left_alone():
+    """The NDCG that librec-auto ships takes `user_file=None` as the last argument."""
+
+    class Hits(ListBasedMetric):
+        def __init__(self, params, conf, test_data, result_data, output_file, user_file=None, *, weight=2.0):
+            super().__init__(params, conf, test_data, result_data, output_file)
+            self._given = conf, output_file, user_file, weight
+
+        def evaluate_user(self, test_user_data, result_user_data):
+            assert self._given == ("a configuration", None, None, 2.0)
+            return float(test_user_data[0, 1] == result_user_data[0, 1])
+
+    assert dict(bridgeval.evaluate({1: [5]}, {1: [5]}, custom(Hits, conf="a configuration"))) == {"Hits": 1.0}
+
+
+def test_arguments_with_other_names_are_given_by_position():
+    class Hits(ListBasedMetric):
+        def __init__(self, options, truth, lists, k=1):
+            super().__init__(options, truth, lists)
+            self._k = k
+
+        def evaluate_user(self, truth, lists):
+            return float(truth[0, 1] in lists[: self._k, 1])
+
+    assert dict(bridgeval.evaluate({1: [5, 6]}, {1: [6]}, custom(Hits))) == {"Hits": 0.0}
+
+
+THREE = {"params": "params", "test_data": "test_data", "result_data": "result_data"}
+
+
+@pytest.mark.parametrize(
+    ("constructor", "matched"),
+    [
+        ("params, test_data, result_data", THREE),
+        ("*, params, result_data, test_data, k=10", THREE),
+        ("*arguments, **named", THREE),
+        ("params, conf, test_data, result_data", {**THREE, "conf": "conf"}),
+        ("params, config, test_data, result_data, output", {**THREE, "config": "conf", "output": "output_file"}),
+        ("a, b, c", {"a": "params", "b": "test_data", "c": "result_data"}),
+        ("a, b, c, d", {"a": "params", "b": "test_data", "c": "result_data", "d": "output_file"}),
+        ("params, test_data, result_data, weight", "weight"),
+        ("params, weight, test_data, result_data", "weight"),
+        ("params, conf, original_data, reranked_data, output_file, features", "features"),
+        ("a, b", "a, b"),
+    ],
+)
+def test_arguments_are_given_by_name_then_by_position_and_never_to_another(constructor, matched):
+    scope = {"ListBasedMetric": ListBasedMetric}
+    exec(f"class Made(ListBasedMetric):\n    def __init__(self, {constructor}): pass", scope)
+    if isinstance(matched, dict):
+        assert match_arguments(scope["Made"]) == matched
+    else:
+        with pytest.raises(BadParameterError, match=f"found: {matched};"):
+            custom(scope["Made"])
+
+
+def test_required_arguments_that_only_an_author_knows_are_given_by_a_derived_class():
+    """librec-auto's `psp.py` takes the item features, the item ids and the protected feature from its main block."""
+
+    class Share(ListBasedMetric):
+        def __init__(self, params, conf, test_data, result_data, output_file, protected):
+            super().__init__(params, conf, test_data, result_data, output_file)
+            self._protected = protected
+
+        def evaluate_user(self, test_user_data, result_user_data):
+            return sum(int(item) in self._protected for item in result_user_data[:, 1]) / len(result_user_data)
+
+    class ShareOfNew(Share):
+        def __init__(self, params, test_data, result_data):
+            super().__init__(params, None, test_data, result_data, None, {5, 7})
+
+    with pytest.raises(
+        BadParameterError, match=r"found: protected; hint: derive a class that takes \(params, test_data"
+    ):
+        custom(Share)
+    assert dict(bridgeval.evaluate({"1": ["5", "6"]}, {"1": ["5"]}, custom(ShareOfNew))) == {"ShareOfNew": 0.5}
+
+
+def test_a_constructor_that_fails_is_a_sentence():
+    """The constructor of the guide's NDCG reads `params['list_size']`."""
+
+    class Sized(ListBasedMetric):
+        def __init__(self, params, test_data, result_data, output_file):
+            super().__init__(params, test_data, result_data, output_file)
+            self._size = params["list_size"]
+
+    with pytest.raises(MetricFailedError, match=r"Sized failed in its constructor, with params {}; found: KeyError"):
+        bridgeval.evaluate({1: [5]}, {1: [5]}, custom(Sized))
+
+
+class Rows(ListBasedMetric):
+    """Has an `evaluate` without arguments, as a metric of librec-auto may."""
+
+    def evaluate(self):
+        return len(self._test_data) + 10 * len(self._result_data)
+
+
+class SavedRows(Rows):
+    """Leaves its result where librec-auto looks for it, and returns nothing."""
+
+    def evaluate(self):
+        self._save_custom_results(super().evaluate())
+
+
+class Doubled(ListBasedMetric):
+    """Builds on the `evaluate` of the base."""
+
+    def evaluate_user(self, test_user_data, result_user_data):
+        return 1.0
+
+    def postprocessing(self):
+        return sum(self._values)
+
+    def evaluate(self):
+        return 2 * super().evaluate()
+
+
+@pytest.mark.parametrize(("metric", "value"), [(Rows, 21.0), (SavedRows, 21.0), (Doubled, 2.0)])
+def test_a_metric_may_define_evaluate_itself(metric, value):
+    report = bridgeval.evaluate({1: [5, 6]}, {1: [5]}, custom(metric), per_user=True)
+    assert report[metric.__name__] == value
+    with pytest.raises(UnknownMetricError):
+        report.per_user(metric.__name__)
+
+
+def test_an_own_evaluate_that_calls_the_base_visits_the_users_asked_for():
+    lists, truth = {1: [5], 2: [5]}, {1: [5], 3: [5]}
+    for users, count in (("test", 2), ("both", 1), ("any", 3)):
+        report = bridgeval.evaluate(lists, truth, custom(Doubled, users=users))
+        assert report["Doubled"] == 2.0 * count
+
+
+def test_an_own_evaluate_that_fails_is_a_sentence():
+    """librec-auto's expected exposure reads names that only its main block defines."""
+
+    class Global(ListBasedMetric):
+        def evaluate(self):
+            return len(test_data)  # noqa: F821
+
+    with pytest.raises(
+        MetricFailedError, match=r"Global failed in its evaluate\(\); found: NameError.*self._test_data"
+    ):
+        bridgeval.evaluate({1: [5]}, {1: [5]}, custom(Global))
+
+
+class Overlap(ListBasedMetric):
+    """Average overlap with the list before re-ranking, in the shape of librec-auto's metrics of re-ranking."""
+
+    def __init__(self, params, conf, original_data, reranked_data, output_file, user_file=None):
+        super().__init__(params, conf, original_data, reranked_data, output_file)
+
+    def evaluate_user(self, original, reranked):
+        size = min(int(self.get_params()["list_size"]), len(original), len(reranked))
+        before, after = original[:, 1].tolist(), reranked[:, 1].tolist()
+        shares = [len(set(before[:depth]) & set(after[:depth])) / depth for depth in range(1, size + 1)]
+        return sum(shares) / size
+
+
+@pytest.mark.parametrize(("case", "size"), [("real_rerank_far", 10), ("rerank_small", 3)])
+@pytest.mark.parametrize("batch_size", [3, None])
+def test_metrics_of_reranking_are_given_the_original_lists(case, size, batch_size):
+    """`rank_biased_overlap.py` of librec-auto is average overlap; expected are the values that it gave."""
+    metric = custom(Overlap, {"list_size": str(size)})
+    expected = read_golden(case, "head", f"rbo@{size}")
+    assert len(expected) > 1
+    for (experiment, fold), value in expected.items():
+        lists = Study(GOLDENS / case / "study")[experiment][fold]
+        assert lists.evaluate(metric, batch_size=batch_size)[str(metric)] == pytest.approx(value, rel=1e-9)
+
+
+def test_metrics_of_reranking_are_refused_where_there_are_no_original_lists():
+    with pytest.raises(NeedError, match="needs 'original lists'"):
+        bridgeval.evaluate({1: [5]}, {1: [5]}, custom(Overlap, {"list_size": "3"}))
