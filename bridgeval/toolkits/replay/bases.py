@@ -254,6 +254,20 @@ def choose_users(given: bool) -> Users:
     return "given" if given else "relevant"
 
 
+def find_named(metric: Metric, module: str) -> type[Metric]:
+    """The class of `module`, one of RePlay's own metrics, that a metric is or derives from."""
+    return next(one for one in type(metric).__mro__ if one.__module__ == module)
+
+
+def redefinition_error(metric: Metric, named: type[Metric], hint: str) -> BadParameterError:
+    """The error of a subclass that redefines the value by user of a metric which has no lists of a user to give."""
+    return BadParameterError(
+        f"{type(metric).__name__} redefines _get_metric_value_by_user of {named.__name__}",
+        "that is computed in columns, not user by user",
+        hint,
+    )
+
+
 def sort_cutoffs(topk: Any, name: str) -> list[int]:
     """Cutoffs in ascending order, each once.
 
