@@ -31,7 +31,7 @@ class _Named(Metric):
         rating_column: str = "rating",
         mode: CalculationDescriptor | None = None,
     ) -> None:
-        super().__init__(sort_cutoffs(topk, type(self).__name__), query_column, item_column, rating_column, mode)
+        super().__init__(sort_cutoffs(topk, str(self)), query_column, item_column, rating_column, mode)
 
     def _engine_metrics(self, rules: FrameRules, over: Over) -> list[EngineMetric]:
         named, policy = find_named(self, __name__), self._policy(rules)
