@@ -82,7 +82,7 @@ def compute(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result]:
 
 def _find_caller() -> int:
     """The `stacklevel` with which the function that calls this one warns at the line that called the toolkit."""
-    modules = [frame.frame.f_globals["__name__"] for frame in inspect.stack(context=0)[1:]]
+    modules = [frame.frame.f_globals.get("__name__", "") for frame in inspect.stack(context=0)[1:]]
     return next(level for level, module in enumerate(modules, start=1) if not module.startswith(__package__))
 
 
