@@ -298,10 +298,11 @@ def make_enriched(lists: EnrichedLists, inputs: Inputs, recommendations: Any, gr
         }
         schema = ", ".join(f"{name} {types[name]}" for name in names)
         return recommendations.sparkSession.createDataFrame(list(rows), schema)
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=names)
     if rules.name == "polars":
         import polars
 
-        return polars.DataFrame(list(rows), schema=names, orient="row")
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=names)
+        return polars.DataFrame(frame.to_dict("list"))
+    return frame

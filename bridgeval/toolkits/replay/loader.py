@@ -121,7 +121,7 @@ def read_inputs(
         Rows(NO_IDS, NO_IDS) if ground_truth is None else read_frame(ground_truth, "relevance", pairs),
         users=None if users is None else read_users(users),
         baselines={name: read_frame(frame, "baseline", columns) for name, frame in (baselines or {}).items()},
-        # Without a user nothing is computed, but the coverage of no recommendations is 0.
+        # The coverage of no recommendations is 0, but without any user there is no batch to count the train items in.
         more_users=() if len(shown) or "history" not in given else (given["history"].owners,),
         **given,
     )

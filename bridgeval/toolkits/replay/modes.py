@@ -123,5 +123,5 @@ class PerUser(_Native):
 
 
 def name_class(of: object) -> str:
-    """The name of an object's class; of a type whose instances have a `__name__` too."""
+    """The name of an object's class. A type checker takes `type(self).__name__` for the property of that name."""
     return type(of).__name__

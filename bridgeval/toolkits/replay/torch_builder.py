@@ -42,7 +42,7 @@ class TorchMetricsBuilder:
     """Collects predictions and gives the metrics of all of them, in float64.
 
     Every row counts, those without truth with 0. Repeated predictions and repeated truth count each time. A negative
-    prediction, which fills up a short list, keeps its place and is in neither the truth nor the train data.
+    prediction, the padding of a short list, keeps its place and is in neither the truth nor the train data.
 
     Args:
         metrics: of recall, precision, ndcg, map, mrr, novelty, coverage.
@@ -87,9 +87,9 @@ class TorchMetricsBuilder:
         """Adds a batch.
 
         Args:
-            predictions: `[B, n]` items, best first, filled up with negative numbers.
-            ground_truth: `[B, m]` relevant items, filled up with negative numbers.
-            train: `[B, t]` items of the train data, filled up with negative numbers; for novelty and coverage.
+            predictions: `[B, n]` items, best first, padded with negative numbers.
+            ground_truth: `[B, m]` relevant items, padded with negative numbers.
+            train: `[B, t]` items of the train data, padded with negative numbers; for novelty and coverage.
         """
         if train is None and _OF_TRAIN & set(self._metrics):
             raise NeedError("novelty and coverage need the train items", hint="give train=")
@@ -111,7 +111,7 @@ class TorchMetricsBuilder:
             for k in self._top_k
             for name in names
         }
-        shown = replace(_read_rows(self._predictions, with_fillers=True), ranked=True)
+        shown = replace(_read_rows(self._predictions, with_padding=True), ranked=True)
         inputs = Inputs(shown, _read_rows(self._truth))
         if self._train:
             history = _read_rows(self._train)
@@ -137,15 +137,15 @@ def _read_matrix(tensor: Tensor) -> Matrix:
     return tensor.detach().cpu().numpy().astype(np.int64)
 
 
-def _read_rows(batches: Sequence[Matrix], with_fillers: bool = False) -> Rows:
-    """(row of all batches, item) of the numbers in the order of the rows; negative ones are fillers."""
+def _read_rows(batches: Sequence[Matrix], with_padding: bool = False) -> Rows:
+    """(row of all batches, item) of the numbers in the order of the rows; negative ones are padding."""
     users, items = [], []
     before = 0
     for batch in batches:
-        row, column = np.nonzero((batch >= 0) | with_fillers)
+        row, column = np.nonzero((batch >= 0) | with_padding)
         item = batch[row, column]
         users.append(row + before)
-        # Every filler of a row is another item, so that they are not taken for repeated predictions.
+        # Each padded place of a row is another item, so that padding is not taken for repeated predictions.
         items.append(np.where(item < 0, -1 - column, item))
         before += len(batch)
     return Rows(Ids(np.concatenate(users)), Ids(np.concatenate(items)))
