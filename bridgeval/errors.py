@@ -2,7 +2,7 @@
 
     BridgevalError
     |- InputError(ValueError)       the data cannot be evaluated as it is
-    |  |- MissingColumnError        a column that is needed is not there, or cannot be told from others
+    |  |- MissingColumnError(KeyError)  a column that is needed is not there, or cannot be told from others
     |  |- BadValueError             a cell cannot be used: NaN, infinite, null, of the wrong type
     |  |- MisalignedError           the two sides do not match: integer ids and string ids, scores and ids
     |- SpecError(ValueError)        the metric asked for cannot be made
@@ -107,8 +107,8 @@ class InputError(BridgevalError, ValueError):
     """The data cannot be evaluated as it is."""
 
 
-class MissingColumnError(InputError):
-    """A column that is needed is not there, or cannot be told from others."""
+class MissingColumnError(InputError, KeyError):
+    """A column that is needed is not there, or cannot be told from others. A KeyError too, as data frames raise."""
 
 
 class BadValueError(InputError):

@@ -18,6 +18,7 @@ from bridgeval.toolkits.replay import (
     Metric,
     MetricDuplicatesWarning,
     NCISMetric,
+    NCISPrecision,
     Novelty,
     OfflineMetrics,
     PerUser,
@@ -157,6 +158,27 @@ def test_enriched_recommendations_stay_a_spark_frame(on_spark: Any) -> None:
     lists = get_enriched_recommendations(recs, truth, 2)
     assert lists.columns == ["user_idx", "pred", "ground_truth"]
     assert {row["user_idx"]: row["pred"] for row in lists.collect()} == {1: [6, 5], 2: []}
+
+
+def test_enriched_recommendations_of_ncis_are_the_spark_frame_that_replay_makes(spark: Any) -> None:
+    recs = spark.createDataFrame(
+        [(1, 5, 0.9), (1, 7, 0.8), (2, 6, 0.9)], "user_idx int, item_idx int, relevance double"
+    )
+    truth = spark.createDataFrame([(1, 7), (3, 5)], "user_idx int, item_idx int")
+    lists = NCISPrecision(frame([[1, 5, 0.3], [1, 7, 0.8]], OLD))._get_enriched_recommendations(recs, truth, 3)
+    assert dict(lists.dtypes) == {
+        "user_idx": "int",
+        "pred": "array<int>",
+        "weight": "array<double>",
+        "ground_truth": "array<int>",
+    }
+    rows = [tuple(row) for row in lists.orderBy("user_idx").collect()]
+    assert rows == [(1, [5, 7], [pytest.approx(3.0), 1.0], [7]), (3, [], [], [5])]
+
+
+def test_the_coverage_of_an_empty_spark_frame_is_0(on_spark: Any) -> None:
+    recs = on_spark([[1, 5, 0.9]])
+    assert Coverage([1, 2])(recs.limit(0), recs) == {"Coverage@1": 0.0, "Coverage@2": 0.0}
 
 
 def test_unexpectedness_against_spark_base_recommendations(on_spark: Any) -> None:

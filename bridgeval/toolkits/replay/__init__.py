@@ -29,9 +29,17 @@ from bridgeval.toolkits.replay.metrics_api import (
 )
 from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
 from bridgeval.toolkits.replay.offline import Experiment, OfflineMetrics
-from bridgeval.toolkits.replay.torch_builder import TorchMetricsBuilder, metrics_to_df
+from bridgeval.toolkits.replay.torch_builder import (
+    DEFAULT_KS,
+    DEFAULT_METRICS,
+    MetricName,
+    TorchMetricsBuilder,
+    metrics_to_df,
+)
 
 __all__ = [
+    "DEFAULT_KS",
+    "DEFAULT_METRICS",
     "MAP",
     "MRR",
     "NDCG",
@@ -45,6 +53,7 @@ __all__ = [
     "Median",
     "Metric",
     "MetricDuplicatesWarning",
+    "MetricName",
     "NCISMetric",
     "NCISPrecision",
     "Novelty",

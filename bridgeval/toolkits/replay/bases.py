@@ -24,7 +24,7 @@ from bridgeval.toolkits.replay.calls import Question
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
 from bridgeval.toolkits.replay.custom import EnrichedLists, FunctionMetric, is_newer
 from bridgeval.toolkits.replay.loader import FrameRules, choose_rules, read_inputs
-from bridgeval.toolkits.replay.modes import CalculationDescriptor, Mean
+from bridgeval.toolkits.replay.modes import CalculationDescriptor, Mean, name_class
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,14 +71,19 @@ class Metric:
         mode: CalculationDescriptor | None = None,
         use_scala_udf: bool = False,
     ) -> None:
-        self.topk = () if topk is None else sort_cutoffs(topk, type(self).__name__)
+        self.topk = () if topk is None else sort_cutoffs(topk, str(self))
         self.query_column = query_column
         self.item_column = item_column
         self.rating_column = rating_column
         self.mode = mode or Mean()
 
+    @property
+    def __name__(self) -> str:
+        """The name in keys: that of the class, and of the mode unless it is the mean."""
+        return f"{name_class(self)}{self.mode.key}"
+
     def __str__(self) -> str:
-        return type(self).__name__
+        return name_class(self)
 
     def __call__(self, recommendations: Any, ground_truth: Any, k: Any = None, ground_truth_users: Any = None) -> Any:
         """The value, or the values by key.
@@ -130,19 +135,20 @@ class Metric:
             bases: the names of base recommendations, for metrics that read these.
         """
         metrics = self._engine_metrics(rules, self.mode.over(rules))
-        head = f"{type(self).__name__}{self.mode.key}"
-        return [Question(f"{head}@{k}", metric, self.mode) for k, metric in zip(self.topk, metrics, strict=True)]
+        return [
+            Question(f"{self.__name__}@{k}", metric, self.mode) for k, metric in zip(self.topk, metrics, strict=True)
+        ]
 
     def _engine_metrics(self, rules: FrameRules, over: Over) -> list[EngineMetric]:
         """The engine's metric for each cutoff: here the author's function."""
         if calls.enriches(self):
             raise BadParameterError(
-                f"{type(self).__name__} defines _get_enriched_recommendations, which the newer contract does not call",
+                f"{self} defines _get_enriched_recommendations, which the newer contract does not call",
                 hint="call it as metric(recommendations, ground_truth, k)",
             )
         if not is_newer(self._get_metric_value_by_user):
             raise BadParameterError(
-                f"{type(self).__name__} follows the older contract, with k at the call",
+                f"{self} follows the older contract, with k at the call",
                 f"_get_metric_value_by_user{inspect.signature(self._get_metric_value_by_user)}",
                 "call it as metric(recommendations, ground_truth, k), or name the first parameter ks and return a list",
             )
@@ -226,15 +232,12 @@ class NCISMetric(Metric):
 
     def _get_enriched_recommendations(
         self, recommendations: Any, ground_truth: Any, max_k: int, ground_truth_users: Any = None
-    ) -> pd.DataFrame:
-        """A pandas frame (user_idx, pred, weight, ground_truth) of lists, one row for each user that counts."""
-        import pandas as pd
-
+    ) -> Any:
+        """A frame (user_idx, pred, weight, ground_truth) of the same kind as `recommendations`, lists best first."""
         native = self._native_metric(max_k, max_k, choose_users(ground_truth_users is not None))
         inputs = read_inputs(recommendations, ground_truth, ground_truth_users, **self._older_inputs())
         lists = EnrichedLists(native, users=native.users, ranking=native.ranking, relevance=native.relevance)
-        rows = calls.collect_lists(lists, inputs)
-        return pd.DataFrame(rows, columns=["user_idx", "pred", "weight", "ground_truth"])
+        return calls.make_enriched(lists, inputs, recommendations, ground_truth)
 
     def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
         native = self._native_metric(max_k, max_k, choose_users(given))
@@ -252,6 +255,20 @@ class NCISMetric(Metric):
 def choose_users(given: bool) -> Users:
     """Who counts in the older generation: the users listed, or those of the ground truth."""
     return "given" if given else "relevant"
+
+
+def find_named(metric: Metric, module: str) -> type[Any]:
+    """The class of `module`, one of RePlay's own metrics, that a metric is or derives from."""
+    return next(one for one in type(metric).__mro__ if one.__module__ == module)
+
+
+def redefinition_error(metric: Metric, named: type[Any], hint: str) -> BadParameterError:
+    """The error of a subclass that redefines the value by user of a metric which has no lists of a user to give."""
+    return BadParameterError(
+        f"{metric} redefines _get_metric_value_by_user of {named.__name__}",
+        "that is computed in columns, not user by user",
+        hint,
+    )
 
 
 def sort_cutoffs(topk: Any, name: str) -> list[int]:

@@ -6,6 +6,7 @@ count; an older metric may also make its lists itself, in `_get_enriched_recomme
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def compute(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result]:
         warnings.warn(
             f"{' and '.join(counts)}; values may exceed 1, or depend on the largest k: drop them",
             MetricDuplicatesWarning,
-            stacklevel=5,
+            stacklevel=_find_caller(),
         )
     for metric, result in results.items():
         if result.users == 0 and not result.undefined:
@@ -77,6 +78,12 @@ def compute(metrics: Iterable[Metric], inputs: Inputs) -> dict[Metric, Result]:
                 "check the ground truth, the train data or the recommendations",
             )
     return results
+
+
+def _find_caller() -> int:
+    """The `stacklevel` with which the function that calls this one warns at the line that called the toolkit."""
+    modules = [frame.frame.f_globals.get("__name__", "") for frame in inspect.stack(context=0)[1:]]
+    return next(level for level, module in enumerate(modules, start=1) if not module.startswith(__package__))
 
 
 def count_repeats(rows: Rows) -> int:
@@ -265,24 +272,37 @@ def get_enriched_recommendations(
         ranking=Ranking(masked="keep", cut=max_k),
         relevance=Relevance(None, "first"),
     )
-    rows = collect_lists(lists, read_inputs(recommendations, ground_truth, ground_truth_users))
-    columns = {
-        "user_idx": [user for user, _, _, _ in rows],
-        "pred": [pred for _, pred, _, _ in rows],
-        "ground_truth": [truth for _, _, _, truth in rows],
-    }
+    inputs = read_inputs(recommendations, ground_truth, ground_truth_users)
+    return make_enriched(lists, inputs, recommendations, ground_truth)
+
+
+def make_enriched(lists: EnrichedLists, inputs: Inputs, recommendations: Any, ground_truth: Any) -> Any:
+    """A frame (user_idx, pred, weight, ground_truth) of the users that count; without weight if the lists have none.
+
+    It is of the same kind as `recommendations`; a Spark frame keeps the types of the columns of both frames.
+    """
+    source = LocalSource(inputs.slates, inputs.context, inputs.offers)
+    rows = cast(ListResult, run_metrics([lists], source)[lists]).rows
+    names = ["user_idx", "pred", "weight", "ground_truth"]
+    if lists.weighted is None:
+        names.remove("weight")
+        rows = tuple((user, pred, truth) for user, pred, _, truth in rows)
     rules = choose_rules(recommendations)
+    if rules is SPARK:
+        shown, truth = dict(recommendations.dtypes), dict(to_spark(ground_truth).dtypes)
+        types = {
+            "user_idx": shown["user_idx"],
+            "pred": f"array<{shown['item_idx']}>",
+            "weight": "array<double>",
+            "ground_truth": f"array<{truth['item_idx']}>",
+        }
+        schema = ", ".join(f"{name} {types[name]}" for name in names)
+        return recommendations.sparkSession.createDataFrame(list(rows), schema)
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=names)
     if rules.name == "polars":
         import polars
 
-        return polars.DataFrame(columns)
-    import pandas as pd
-
-    frame = pd.DataFrame(columns)
-    return to_spark(frame) if rules is SPARK else frame
-
-
-def collect_lists(lists: EnrichedLists, inputs: Inputs) -> Sequence[tuple[Any, ...]]:
-    """Rows (user, items shown, their weights, relevant items) of every user that counts."""
-    source = LocalSource(inputs.slates, inputs.context, inputs.offers)
-    return cast(ListResult, run_metrics([lists], source)[lists]).rows
+        return polars.DataFrame(frame.to_dict("list"))
+    return frame

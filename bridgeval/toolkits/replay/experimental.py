@@ -7,8 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from bridgeval.plugin import Metric as EngineMetric, Over, Result, Rows
-from bridgeval.toolkits.replay import calls
-from bridgeval.toolkits.replay.bases import Metric, NCISMetric, RecOnlyMetric, choose_users
+from bridgeval.toolkits.replay import by_user, calls
+from bridgeval.toolkits.replay.bases import (
+    Metric,
+    NCISMetric,
+    RecOnlyMetric,
+    choose_users,
+    find_named,
+    redefinition_error,
+)
 from bridgeval.toolkits.replay.conventions import EXPERIMENTAL
 from bridgeval.toolkits.replay.loader import COLUMNS, PAIRS, SPARK, read_frame
 from bridgeval.toolkits.replay.modes import ConfidenceInterval
@@ -40,36 +47,50 @@ class _Named(Metric):
         super().__init__()
 
     def _older_metrics(self, ks: Sequence[int], max_k: int, over: Over, given: bool) -> list[EngineMetric]:
-        if type(self)._get_metric_value_by_user is not Metric._get_metric_value_by_user:
-            return super()._older_metrics(ks, max_k, over, given)
         # The line of the convention is the name of a class of this module, which an author's subclasses keep.
-        line = next(one.__name__ for one in type(self).__mro__ if one.__module__ == __name__)
+        named = find_named(self, __name__)
+        if type(self)._get_metric_value_by_user is not named._get_metric_value_by_user:
+            if isinstance(self, RecOnlyMetric):
+                raise redefinition_error(self, named, "derive from RecOnlyMetric and make the lists too")
+            return super()._older_metrics(ks, max_k, over, given)
         users = {"users": "given"} if given else {}
-        return [EXPERIMENTAL.metrics[line](k=k, cut=max_k, over=over, **users) for k in ks]
+        return [EXPERIMENTAL.metrics[named.__name__](k=k, cut=max_k, over=over, **users) for k in ks]
 
 
 class HitRate(_Named):
     """1 if a relevant item is among the first k."""
 
+    _get_metric_value_by_user = staticmethod(by_user.compute_hit_rate)
+
 
 class Precision(_Named):
     """Relevant items among the first k, divided by k."""
+
+    _get_metric_value_by_user = staticmethod(by_user.compute_precision)
 
 
 class MAP(_Named):
     """Average precision, divided by k."""
 
+    _get_metric_value_by_user = staticmethod(by_user.compute_map_over_k)
+
 
 class Recall(_Named):
     """Relevant items among the first k, divided by all relevant items."""
+
+    _get_metric_value_by_user = staticmethod(by_user.compute_recall)
 
 
 class RocAuc(_Named):
     """The share of pairs inside the first k with the hit above the miss."""
 
+    _get_metric_value_by_user = staticmethod(by_user.compute_roc_auc)
+
 
 class MRR(_Named):
     """1 / place of the first hit."""
+
+    _get_metric_value_by_user = staticmethod(by_user.compute_mrr)
 
 
 class NDCG(_Named):
@@ -80,6 +101,8 @@ class NDCG(_Named):
     >>> NDCG()(recs, pd.DataFrame({"user_idx": [1], "item_idx": [7]}), k=[2, 1])
     {2: 1.0, 1: 1.0}
     """
+
+    _get_metric_value_by_user = staticmethod(by_user.compute_ndcg)
 
 
 class NCISPrecision(NCISMetric):
@@ -123,6 +146,10 @@ class Surprisal(_RecOnly):
     def __init__(self, log: Any, use_scala_udf: bool = False) -> None:
         super().__init__(log)
 
+    @staticmethod
+    def _get_metric_value_by_user(k: int, rec_weight: Sequence[float], *args: Any) -> float:
+        return sum(rec_weight[:k]) / k
+
 
 class Unexpectedness(_RecOnly):
     """The share of k places that another system's first k do not hold; over users of that system."""
@@ -131,6 +158,10 @@ class Unexpectedness(_RecOnly):
 
     def __init__(self, pred: Any, use_scala_udf: bool = False) -> None:
         super().__init__(pred)
+
+    @staticmethod
+    def _get_metric_value_by_user(k: int, pred: Sequence[Any], base_pred: Sequence[Any]) -> float:
+        return 1.0 - by_user.count_common(pred[:k], base_pred[:k]) / k if pred else 0.0
 
 
 class Coverage(_RecOnly):

@@ -115,11 +115,14 @@ def read_inputs(
     given: dict[str, Any] = {
         role: read_frame(others[role], role, parts[role]) for role in parts if others.get(role) is not None
     }
+    shown = read_frame(recommendations, "recommendations", columns, category)
     return Inputs(
-        read_frame(recommendations, "recommendations", columns, category),
+        shown,
         Rows(NO_IDS, NO_IDS) if ground_truth is None else read_frame(ground_truth, "relevance", pairs),
         users=None if users is None else read_users(users),
         baselines={name: read_frame(frame, "baseline", columns) for name, frame in (baselines or {}).items()},
+        # The coverage of no recommendations is 0, but without any user there is no batch to count the train items in.
+        more_users=() if len(shown) or "history" not in given else (given["history"].owners,),
         **given,
     )
 

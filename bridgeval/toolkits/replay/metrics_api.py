@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bridgeval.errors import BadParameterError
 from bridgeval.plugin import Ids, Metric as EngineMetric, Over, Rows, encode_ids
-from bridgeval.toolkits.replay.bases import Metric, sort_cutoffs
+from bridgeval.toolkits.replay import by_user
+from bridgeval.toolkits.replay.bases import Metric, find_named, redefinition_error, sort_cutoffs
 from bridgeval.toolkits.replay.calls import Question, answer
 from bridgeval.toolkits.replay.conventions import REPLAY
 from bridgeval.toolkits.replay.loader import FrameRules, choose_rules, read_inputs
@@ -31,29 +31,21 @@ class _Named(Metric):
         rating_column: str = "rating",
         mode: CalculationDescriptor | None = None,
     ) -> None:
-        super().__init__(sort_cutoffs(topk, type(self).__name__), query_column, item_column, rating_column, mode)
+        super().__init__(sort_cutoffs(topk, str(self)), query_column, item_column, rating_column, mode)
 
     def _engine_metrics(self, rules: FrameRules, over: Over) -> list[EngineMetric]:
+        named, policy = find_named(self, __name__), self._policy(rules)
         if self._is_redefined:
-            raise BadParameterError(
-                f"{type(self).__name__} redefines _get_metric_value_by_user of {self.line}",
-                "that is computed in columns, not user by user",
-                "derive from Metric or from a metric of the ground truth",
-            )
-        policy = self._policy(rules)
-        return [REPLAY.metrics[self.line](k=k, over=over, **policy) for k in self.topk]
+            raise redefinition_error(self, named, "derive from Metric or from a metric of the ground truth")
+        # The line of the convention is the name of a class of this module, which an author's subclasses keep.
+        return [REPLAY.metrics[named.__name__](k=k, over=over, **policy) for k in self.topk]
 
     def _policy(self, rules: FrameRules) -> dict[str, Any]:
         return {"ties": rules.ties}
 
     @property
-    def line(self) -> str:
-        """The line of the convention: the name of a class of this module, which an author's subclasses keep."""
-        return next(one.__name__ for one in type(self).__mro__ if one.__module__ == __name__)
-
-    @property
     def _is_redefined(self) -> bool:
-        return type(self)._get_metric_value_by_user is not Metric._get_metric_value_by_user
+        return type(self)._get_metric_value_by_user is not find_named(self, __name__)._get_metric_value_by_user
 
 
 class _Quality(_Named):
@@ -75,25 +67,37 @@ class HitRate(_Quality):
     {'HitRate@2': 1.0}
     """
 
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_hit_rate))
+
 
 class Precision(_Quality):
     """Relevant items among the first k, divided by k."""
+
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_precision))
 
 
 class MAP(_Quality):
     """Average precision, divided by min(k, truth rows)."""
 
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_map))
+
 
 class Recall(_Quality):
     """Relevant items among the first k, divided by all relevant items."""
+
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_recall))
 
 
 class RocAuc(_Quality):
     """The share of pairs inside the first k with the hit above the miss."""
 
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_roc_auc))
+
 
 class MRR(_Quality):
     """1 / place of the first hit."""
+
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_mrr))
 
 
 class NDCG(_Quality):
@@ -102,6 +106,8 @@ class NDCG(_Quality):
     >>> NDCG([2, 1])({1: [(7, 0.9), (8, 0.4)]}, {1: [8]})
     {'NDCG@1': 0.0, 'NDCG@2': 0.6309297535714575}
     """
+
+    _get_metric_value_by_user = staticmethod(by_user.at_cutoffs(by_user.compute_ndcg))
 
 
 class _OfTrain(_Named):
@@ -116,9 +122,23 @@ class _OfTrain(_Named):
 class Surprisal(_OfTrain):
     """Mean scaled self-information of the items shown, divided by k."""
 
+    @staticmethod
+    def _get_metric_value_by_user(
+        ks: Sequence[int], pred_item_ids: Sequence[Any] | None, pred_weights: Sequence[float]
+    ) -> list[float]:
+        return [sum(pred_weights[: min(k, len(pred_item_ids or ()))]) / k for k in ks]
+
 
 class Novelty(_OfTrain):
     """The share of items shown that the user does not have in the train data; over users of the train data."""
+
+    @staticmethod
+    def _get_metric_value_by_user(
+        ks: Sequence[int], pred: Sequence[Any] | None, train: Sequence[Any] | None
+    ) -> list[float]:
+        if not pred or not train:
+            return [1.0 for _ in ks]
+        return [1.0 - by_user.count_common(pred[:k], train) / len(pred[:k]) for k in ks]
 
 
 class Coverage(_OfTrain):
@@ -142,6 +162,14 @@ class Unexpectedness(_Named):
     """The share of k places that another system's first k do not hold."""
 
     second = "base_recommendations"
+
+    @staticmethod
+    def _get_metric_value_by_user(
+        ks: Sequence[int], base_recs: Sequence[Any] | None, recs: Sequence[Any] | None
+    ) -> list[float]:
+        if not base_recs or not recs:
+            return [0.0 for _ in ks]
+        return [1.0 - by_user.count_common(recs[:k], base_recs[:k]) / k for k in ks]
 
     def __call__(self, recommendations: Any, base_recommendations: Any) -> Any:  # type: ignore[override]
         return self._newer_call(recommendations, baselines={SINGLE_BASE: base_recommendations})

@@ -19,11 +19,16 @@ class CalculationDescriptor:
     """
 
     def cpu(self, distribution: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} must define cpu(distribution)")
+        raise NotImplementedError(f"{self.__name__} must define cpu(distribution)")
+
+    @property
+    def __name__(self) -> str:
+        return name_class(self)
 
     @property
     def key(self) -> str:
-        return f"-{type(self).__name__}"
+        """The mode's part of a result's key."""
+        return "" if self.__name__ == "Mean" else f"-{self.__name__}"
 
     def over(self, rules: FrameRules) -> Over:
         """The native summary that `value` reads."""
@@ -39,31 +44,45 @@ class CalculationDescriptor:
         return self.cpu(polars.DataFrame({"value": values}))
 
 
-class Mean(CalculationDescriptor):
-    """The arithmetic mean."""
+class _Native(CalculationDescriptor):
+    """A mode that the engine computes; a subclass that redefines `cpu` is an author's mode like any other."""
+
+    def over(self, rules: FrameRules) -> Over:
+        return super().over(rules) if self._is_redefined else self._native_over(rules)
+
+    def value(self, result: Result, rules: FrameRules) -> Any:
+        return super().value(result, rules) if self._is_redefined else self._native_value(result, rules)
 
     @property
-    def key(self) -> str:
-        return ""
+    def _is_redefined(self) -> bool:
+        return type(self).cpu.__module__ != __name__
 
-    def over(self, rules: FrameRules) -> Over:
+    def _native_over(self, rules: FrameRules) -> Over:
         return "mean"
 
-    def value(self, result: Result, rules: FrameRules) -> float:
-        return _number(result)
+    def _native_value(self, result: Result, rules: FrameRules) -> Any:
+        # As in numpy, one undefined value makes the summary undefined.
+        return math.nan if result.undefined or result.value is None else result.value
 
 
-class Median(CalculationDescriptor):
+class Mean(_Native):
+    """The arithmetic mean."""
+
+    def cpu(self, distribution: Any) -> float:
+        return float(np.mean(np.asarray(distribution)))
+
+
+class Median(_Native):
     """The median; on Spark frames the lower of the two middle values."""
 
-    def over(self, rules: FrameRules) -> Over:
+    def cpu(self, distribution: Any) -> float:
+        return float(np.median(np.asarray(distribution)))
+
+    def _native_over(self, rules: FrameRules) -> Over:
         return rules.median
 
-    def value(self, result: Result, rules: FrameRules) -> float:
-        return _number(result)
 
-
-class ConfidenceInterval(CalculationDescriptor):
+class ConfidenceInterval(_Native):
     """Half the width of the normal interval of the mean: its bounds are mean - value and mean + value.
 
     Args:
@@ -77,10 +96,11 @@ class ConfidenceInterval(CalculationDescriptor):
             )
         self.alpha = alpha
 
-    def over(self, rules: FrameRules) -> Over:
-        return "mean"
+    def cpu(self, distribution: Any) -> float:
+        values = np.asarray(distribution)
+        return half_width(float(np.std(values, ddof=1)), values.size, self.alpha)
 
-    def value(self, result: Result, rules: FrameRules) -> float:
+    def _native_value(self, result: Result, rules: FrameRules) -> float:
         if result.deviation is None or result.undefined:
             return math.nan
         if result.users == 1:
@@ -89,13 +109,19 @@ class ConfidenceInterval(CalculationDescriptor):
         return half_width(deviation, result.users or 0, self.alpha)
 
 
-class PerUser(CalculationDescriptor):
+class PerUser(_Native):
     """The values themselves, by user."""
 
-    def value(self, result: Result, rules: FrameRules) -> dict[Any, float]:
+    def cpu(self, distribution: Any) -> Any:
+        return distribution
+
+    def _native_over(self, rules: FrameRules) -> Over:
+        return "per_user"
+
+    def _native_value(self, result: Result, rules: FrameRules) -> dict[Any, float]:
         return {} if result.per_user is None else result.per_user.to_dict()
 
 
-def _number(result: Result) -> float:
-    """As in numpy, one undefined value makes the summary undefined."""
-    return math.nan if result.undefined or result.value is None else result.value
+def name_class(of: object) -> str:
+    """The name of an object's class. A type checker takes `type(self).__name__` for the property of that name."""
+    return type(of).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,29 +20,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Matrix = npt.NDArray[np.int64]
+MetricName = Literal["recall", "precision", "ndcg", "map", "mrr", "novelty", "coverage"]
+
+DEFAULT_METRICS: list[MetricName] = ["map", "ndcg", "recall"]
+DEFAULT_KS: list[int] = [1, 5, 10, 20]
 
 # The builder's names, in the order of its results: lines of the convention, and parameters that the builder changes.
-_LINES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+_LINES: Mapping[MetricName, tuple[str, Mapping[str, Any]]] = {
     "recall": ("Recall", {"repeated": "each"}),
     "precision": ("Precision", {"repeated": "each"}),
     "ndcg": ("NDCG", {}),
     "map": ("MAP", {}),
     "mrr": ("MRR", {}),
     "novelty": ("Novelty", {"divide_by": "k", "repeated": "each"}),
-    "coverage": ("Coverage", {}),
+    "coverage": ("Coverage", {"known": "catalogue"}),
 }
-_OF_TRAIN = ("novelty", "coverage")
+_OF_TRAIN = {"novelty", "coverage"}
 
 
 class TorchMetricsBuilder:
     """Collects predictions and gives the metrics of all of them, in float64.
 
-    Every row counts, those without truth with 0. Repeated predictions and repeated truth count each time.
+    Every row counts, those without truth with 0. Repeated predictions and repeated truth count each time. A negative
+    prediction, the padding of a short list, keeps its place and is in neither the truth nor the train data.
 
     Args:
         metrics: of recall, precision, ndcg, map, mrr, novelty, coverage.
         top_k: the cutoffs.
-        item_count: accepted for compatibility; coverage counts the items of the train data.
+        item_count: coverage leaves out items from this number up; None leaves out none.
 
     >>> import torch
     >>> builder = TorchMetricsBuilder(["recall", "mrr"], [1, 2])
@@ -53,8 +58,8 @@ class TorchMetricsBuilder:
 
     def __init__(
         self,
-        metrics: Sequence[str] = ("map", "ndcg", "recall"),
-        top_k: Sequence[int] | int = (1, 5, 10, 20),
+        metrics: Sequence[MetricName] = DEFAULT_METRICS,
+        top_k: Sequence[int] | int = DEFAULT_KS,
         item_count: int | None = None,
     ) -> None:
         unknown = [name for name in metrics if name not in _LINES]
@@ -63,7 +68,7 @@ class TorchMetricsBuilder:
                 f"the builder has no metric {unknown[0]!r}", hint=f"its metrics are {', '.join(_LINES)}"
             )
         self.item_count = item_count
-        self._metrics = [name for name in _LINES if name in metrics]
+        self._metrics: list[MetricName] = [name for name in _LINES if name in metrics]
         self._top_k = sort_cutoffs(top_k, "TorchMetricsBuilder")
         self.reset()
 
@@ -82,11 +87,11 @@ class TorchMetricsBuilder:
         """Adds a batch.
 
         Args:
-            predictions: `[B, n]` items, best first.
-            ground_truth: `[B, m]` relevant items, filled up with negative numbers.
-            train: `[B, t]` items of the train data, filled up with negative numbers; for novelty and coverage.
+            predictions: `[B, n]` items, best first, padded with negative numbers.
+            ground_truth: `[B, m]` relevant items, padded with negative numbers.
+            train: `[B, t]` items of the train data, padded with negative numbers; for novelty and coverage.
         """
-        if train is None and set(self._metrics) & set(_OF_TRAIN):
+        if train is None and _OF_TRAIN & set(self._metrics):
             raise NeedError("novelty and coverage need the train items", hint="give train=")
         rows = [len(one) for one in (predictions, ground_truth, train) if one is not None]
         if len(set(rows)) > 1:
@@ -98,16 +103,21 @@ class TorchMetricsBuilder:
 
     def get_metrics(self) -> dict[str, float]:
         """Values by name and cutoff: for each cutoff all metrics but coverage, then coverage."""
+        if not self._predictions:
+            raise NeedError("no prediction was added", hint="call add_prediction for every batch")
         asked = {
             f"{name}@{k}": REPLAY.metrics[_LINES[name][0]](k=k, **{"users": "shown", **_LINES[name][1]})
             for names in ([n for n in self._metrics if n != "coverage"], [n for n in self._metrics if n == "coverage"])
             for k in self._top_k
             for name in names
         }
-        if not self._predictions:
-            raise NeedError("no prediction was added", hint="call add_prediction for every batch")
-        history = _read_rows(self._train) if self._train else None
-        inputs = Inputs(replace(_read_rows(self._predictions), ranked=True), _read_rows(self._truth), history)
+        shown = replace(_read_rows(self._predictions, with_padding=True), ranked=True)
+        inputs = Inputs(shown, _read_rows(self._truth))
+        if self._train:
+            history = _read_rows(self._train)
+            items = np.unique(history.items.to_numpy())
+            counted = items if self.item_count is None else items[items < self.item_count]
+            inputs = replace(inputs, history=history, catalogue=Ids(counted))
         results = compute(asked.values(), inputs)
         return {key: cast(float, results[metric].value) for key, metric in asked.items()}
 
@@ -127,13 +137,15 @@ def _read_matrix(tensor: Tensor) -> Matrix:
     return tensor.detach().cpu().numpy().astype(np.int64)
 
 
-def _read_rows(batches: Sequence[Matrix]) -> Rows:
-    """(row of all batches, item) for every number that is not negative, in the order of the rows."""
+def _read_rows(batches: Sequence[Matrix], with_padding: bool = False) -> Rows:
+    """(row of all batches, item) of the numbers in the order of the rows; negative ones are padding."""
     users, items = [], []
     before = 0
     for batch in batches:
-        row, column = np.nonzero(batch >= 0)
+        row, column = np.nonzero((batch >= 0) | with_padding)
+        item = batch[row, column]
         users.append(row + before)
-        items.append(batch[row, column])
+        # Each padded place of a row is another item, so that padding is not taken for repeated predictions.
+        items.append(np.where(item < 0, -1 - column, item))
         before += len(batch)
     return Rows(Ids(np.concatenate(users)), Ids(np.concatenate(items)))

@@ -247,5 +247,6 @@ def test_enriched_recommendations_are_lists_of_all_users_of_the_truth(kind: str)
     assert list(lists.columns) == ["user_idx", "pred", "ground_truth"]
     assert lists["pred"].to_list() == [[6, 5], []]
     assert lists["ground_truth"].to_list() == [[5], [8]]
+    assert get_enriched_recommendations(recs[:0], truth, 3)["pred"].to_list() == [[], []]
     users = frame([[3], [2]], OLD, kind)
     assert get_enriched_recommendations(recs, truth, 3, users)["pred"].to_list() == [[], [5]]

@@ -75,6 +75,12 @@ def test_coverage_may_exceed_one() -> None:
     assert Coverage(log)(recs, 2, ground_truth_users=frame([[9]], OLD)) == 0.0
 
 
+def test_the_coverage_of_no_recommendations_is_0() -> None:
+    """As in RePlay."""
+    recs = frame([[1, 5, 0.9]], OLD)
+    assert Coverage(recs)(recs[:0], [1, 3]) == {1: 0.0, 3: 0.0}
+
+
 def test_repeated_rows_take_places_before_they_are_removed() -> None:
     recs = frame([[1, 5, 0.9], [1, 5, 0.8], [1, 6, 0.7], [1, 7, 0.6]], OLD)
     truth = frame([[1, 6, 1.0]], OLD)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import bridgeval
@@ -23,6 +24,7 @@ from bridgeval.toolkits.replay import (
     Median,
     MetricDuplicatesWarning,
     Novelty,
+    OfflineMetrics,
     PerUser,
     Precision,
     Recall,
@@ -176,6 +178,34 @@ def test_a_custom_mode_gets_the_per_user_values() -> None:
         }
 
 
+def test_metrics_and_modes_have_the_names_that_keys_begin_with() -> None:
+    """As RePlay's `__name__`."""
+    assert (NDCG(5).__name__, Coverage(5).__name__, Mean().__name__) == ("NDCG", "Coverage", "Mean")
+    assert NDCG(5, mode=ConfidenceInterval(0.9)).__name__ == "NDCG-ConfidenceInterval"
+    assert NDCG.__name__ == "NDCG"
+
+
+def test_an_authors_mode_may_build_on_a_named_one() -> None:
+    """RePlay gives {'Recall-Halved@1': 0.5} for this."""
+
+    class Halved(Mean):
+        def cpu(self, distribution: Any) -> float:
+            return super().cpu(distribution) / 2
+
+    recs, truth = {1: [(5, 0.9)], 2: [(6, 0.9)]}, {1: [5], 2: [6]}
+    assert Recall(1, mode=Halved())(recs, truth) == {"Recall-Halved@1": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(Mean(), 0.475), (Median(), 0.45), (ConfidenceInterval(0.9), 0.27173293893334677)]
+)
+def test_named_modes_summarize_values_as_in_replay(mode: CalculationDescriptor, expected: float) -> None:
+    values = np.array([0.1, 0.5, 0.4, 0.9])
+    for distribution in (values, pl.DataFrame({"value": values})):
+        assert mode.cpu(distribution) == pytest.approx(expected, abs=1e-12)
+        assert PerUser().cpu(distribution) is distribution
+
+
 @pytest.mark.parametrize("topk", [0, -1, True, "5", [], [5, 0], [5, "x"], 2.5, None])
 def test_a_wrong_topk_is_refused(topk: Any) -> None:
     with pytest.raises(BadParameterError, match="topk of NDCG"):
@@ -200,6 +230,18 @@ def test_a_missing_column_is_named() -> None:
         NDCG(5)(recs[["query_id", "item_id"]], truth)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_column_is_a_key_error_as_in_replay_and_a_value_error_as_all_bad_input(kind: str) -> None:
+    recs, truth, *_ = data(kind)
+    for parent in (KeyError, ValueError):
+        with pytest.raises(parent) as caught:
+            OfflineMetrics([NDCG(5)], query_column="who")(recs, truth)
+        # A KeyError alone would print its message in quotes.
+        assert str(caught.value).startswith(
+            "there is no column 'who' in the recommendations; found: columns 'query_id'"
+        )
+
+
 def test_ids_of_two_types_are_refused() -> None:
     recs, truth, *_ = data("pandas")
     with pytest.raises(MisalignedError):
@@ -217,6 +259,20 @@ def test_no_recommendations_score_nothing_and_no_truth_is_an_error(kind: str) ->
 def test_a_mapping_without_truth_is_an_error() -> None:
     with pytest.raises(InputError, match="no user to evaluate"):
         NDCG(5)({1: [("a", 1.0)]}, {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_coverage_of_no_recommendations_is_0(kind: str) -> None:
+    """As in RePlay, where the other metrics of no recommendations have no user to count."""
+    recs, _, train, _ = data(kind)
+    assert Coverage([1, 5])(recs[:0], train) == {"Coverage@1": 0.0, "Coverage@5": 0.0}
+    with pytest.raises(InputError, match="no user to evaluate"):
+        Surprisal(5)(recs[:0], train)
+
+
+def test_the_coverage_of_mappings_without_items_is_0() -> None:
+    for recs in ({}, {1: []}):
+        assert Coverage(2)(recs, {1: [7]}) == {"Coverage@2": 0.0}
 
 
 def test_an_empty_pandas_frame_without_types_is_no_recommendations() -> None:

@@ -117,6 +117,15 @@ def test_precision_is_called_as_in_replay(kind):
     assert str(metric) == "NCISPrecision"
 
 
+@pytest.mark.parametrize("kind", FRAMES)
+def test_enriched_recommendations_are_a_frame_of_the_same_kind(kind):
+    lists = NCISPrecision(frame(PREV, kind))._get_enriched_recommendations(frame(RECS, kind), frame(TRUTH, kind), 3)
+    assert type(lists) is type(frame(RECS, kind))
+    assert list(lists.columns) == ["user_idx", "pred", "weight", "ground_truth"]
+    assert lists["pred"].to_list() == [[10, 11, 12], [10]]
+    assert lists["weight"].to_list() == [[2.0, 1.0, 2.0], [0.25]]
+
+
 class WeightOfHits(NCISMetric):
     """Written as the documentation of RePlay says."""
 

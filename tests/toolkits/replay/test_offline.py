@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy import stats
 
 from bridgeval.engine import plan
@@ -26,9 +28,11 @@ from bridgeval.toolkits.replay import (
     PerUser,
     Recall,
     Surprisal,
+    TorchMetricsBuilder,
     Unexpectedness,
+    experimental,
 )
-from tests.toolkits.replay.worlds import NEW, frame, items, lists_and_truth, pairs, world
+from tests.toolkits.replay.worlds import NEW, OLD, frame, items, lists_and_truth, pairs, world
 
 WORLD = world(3)
 
@@ -202,3 +206,26 @@ def test_repeated_rows_of_both_sides_give_one_warning() -> None:
         OfflineMetrics([Unexpectedness(2)])(recs, frame(WORLD["truth"]), None, base)
     (told,) = warned
     assert "1 repeated (user, item) rows in the recommendations and 2 repeated" in str(told.message)
+
+
+def test_the_warning_of_repeated_rows_points_at_the_call() -> None:
+    recs, truth = frame([[1, 5, 0.9], [1, 5, 0.8]]), frame([[1, 5, 1.0]])
+    old_recs, old_truth = (data.set_axis(OLD, axis=1) for data in (recs, truth))
+    experiment = Experiment([NDCG(1)], truth)
+    older = experimental.Experiment(old_truth, {experimental.NDCG(): 1})
+    builder = TorchMetricsBuilder(["recall"], 2)
+    builder.add_prediction(torch.tensor([[5, 5]]), torch.tensor([[5]]))
+    calls: list[Callable[[], Any]] = [
+        lambda: NDCG(1)(recs, truth),
+        lambda: OfflineMetrics([NDCG(1)])(recs, truth),
+        lambda: experiment.add_result("it", recs),
+        lambda: experimental.NDCG()(old_recs, old_truth, 1),
+        lambda: older.add_result("it", old_recs),
+        lambda: experimental.NDCG().user_distribution(old_truth, old_recs, old_truth, 1),
+        lambda: builder.get_metrics(),
+    ]
+    for call in calls:
+        with pytest.warns(MetricDuplicatesWarning) as warned:
+            call()
+        (told,) = warned
+        assert (told.filename, told.lineno) == (__file__, call.__code__.co_firstlineno)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import pytest
 import torch
 
 from bridgeval.errors import BadParameterError, MisalignedError, NeedError
-from bridgeval.toolkits.replay import MetricDuplicatesWarning, TorchMetricsBuilder, metrics_to_df
+from bridgeval.toolkits.replay import (
+    DEFAULT_KS,
+    DEFAULT_METRICS,
+    MetricDuplicatesWarning,
+    MetricName,
+    TorchMetricsBuilder,
+    metrics_to_df,
+)
 
 
 def test_batches_add_up_and_reset_forgets() -> None:
@@ -46,6 +54,63 @@ def test_novelty_and_coverage_are_of_the_train_items() -> None:
         "coverage@1": 1 / 5,
         "coverage@2": 2 / 5,
     }
+
+
+def test_padded_predictions_are_neither_hits_nor_old() -> None:
+    """RePlay gives 0.75: of four places three hold no train item, one of them the padding."""
+    builder = TorchMetricsBuilder(["novelty"], 2)
+    builder.add_prediction(
+        torch.tensor([[3, -1], [4, 5]]), torch.tensor([[3], [4]]), torch.tensor([[3, 5, -2], [6, 8, 9]])
+    )
+    assert builder.get_metrics() == {"novelty@2": 0.75}
+
+
+def test_padding_inside_at_the_end_and_of_a_whole_row_comes_out_as_in_replay() -> None:
+    """Expected values are RePlay's; items 9 and 12 of the train data are beyond its item_count."""
+    builder = TorchMetricsBuilder(list(get_args(MetricName)), [1, 2, 3], item_count=9)
+    predictions = torch.tensor([[3, -1, 4], [-1, -1, -1], [8, 6, -1]])
+    truth = torch.tensor([[4, 3, -4], [5, -4, -4], [-4, -4, -4]])
+    train = torch.tensor([[3, 9, -2], [5, 8, 12], [6, -2, -2]])
+    for row in range(3):
+        builder.add_prediction(predictions[row : row + 1], truth[row : row + 1], train[row : row + 1])
+    expected = {
+        "recall": [1 / 6, 1 / 6, 1 / 3],
+        "precision": [1 / 3, 1 / 6, 2 / 9],
+        "ndcg": [1 / 3, 0.2043823997, 0.3065736095],
+        "map": [1 / 3, 1 / 6, 0.2777777778],
+        "mrr": [1 / 3, 1 / 3, 1 / 3],
+        "novelty": [2 / 3, 2 / 3, 7 / 9],
+        "coverage": [1 / 2, 3 / 4, 3 / 4],
+    }
+    by_key = {f"{name}@{k}": value for name, values in expected.items() for k, value in enumerate(values, start=1)}
+    assert builder.get_metrics() == pytest.approx(by_key, abs=1e-6)
+
+
+def test_lists_shorter_than_k_come_out_as_in_replay() -> None:
+    """RePlay's values; its ndcg and map fail on such lists."""
+    builder = TorchMetricsBuilder(["recall", "precision", "mrr", "novelty"], [1, 3])
+    builder.add_prediction(torch.tensor([[3], [4]]), torch.tensor([[3, -1], [5, 4]]), torch.tensor([[3, -2], [6, 8]]))
+    expected = {"recall": (0.75, 0.75), "precision": (1.0, 1 / 3), "mrr": (1.0, 1.0), "novelty": (0.5, 1 / 6)}
+    by_key = {
+        f"{name}@{k}": value for name, values in expected.items() for k, value in zip((1, 3), values, strict=True)
+    }
+    assert builder.get_metrics() == pytest.approx(by_key)
+
+
+def test_coverage_counts_items_below_item_count() -> None:
+    builder = TorchMetricsBuilder(["coverage"], 1)
+    builder.add_prediction(torch.tensor([[3], [7]]), torch.tensor([[3], [4]]), torch.tensor([[3, 5], [7, 9]]))
+    assert builder.get_metrics() == {"coverage@1": 2 / 4}
+    builder.item_count = 7
+    # Of 3 and 5, the items of the train data below 7, item 3 is shown.
+    assert builder.get_metrics() == {"coverage@1": 1 / 2}
+
+
+def test_the_defaults_are_those_of_replay() -> None:
+    assert (DEFAULT_METRICS, DEFAULT_KS) == (["map", "ndcg", "recall"], [1, 5, 10, 20])
+    builder = TorchMetricsBuilder()
+    builder.add_prediction(torch.tensor([[3]]), torch.tensor([[3]]))
+    assert list(builder.get_metrics()) == [f"{name}@{k}" for k in DEFAULT_KS for name in ("recall", "ndcg", "map")]
 
 
 def test_the_table_has_cutoffs_as_columns() -> None:
