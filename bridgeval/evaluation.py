@@ -43,7 +43,7 @@ def evaluate(
     baseline: Any = None,
     users: Any = None,
     loader: str | Loader | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
     convention: str | None = None,
     per_user: bool = False,
     by: Any = None,
@@ -70,7 +70,8 @@ def evaluate(
         baseline: another system's recommendations, for unexpectedness.
         users: the users that count under users="given", and all there are under users="known".
         loader: a loader or its name, where several fit.
-        columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
+        columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...};
+            None in place of a column leaves the part out.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.
         per_user: whether to keep every user's value, see `Report.per_user`.
         by: slices, see `Report.slices`: a mapping user -> label, or a frame with the id of users or of items and a
