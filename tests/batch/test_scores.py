@@ -197,7 +197,8 @@ def test_the_area_needs_scores_for_all_candidates():
 
 def test_seen_masked_and_low_scores_are_distinguished():
     values = np.array([[0.9, -math.inf, -7.0, 0.5]])
-    report = bridgeval.evaluate(Scores(values), {0: [0, 1, 2, 9]}, ["Recall@4", "MAE"], history={0: [0]})
+    scores = Scores(values, items=range(4))
+    report = bridgeval.evaluate(scores, {0: [0, 1, 2, 9]}, ["Recall@4", "MAE"], history={0: [0]})
     # Item 0 is seen, item 1 masked by the model, item 9 has no column; item 2 scored low and is shown.
     assert report["Recall@4"] == 0.25
     assert (report.population.seen, report.population.masked, report.population.unknown_relevant) == (1, 1, 1)
@@ -242,7 +243,8 @@ def test_a_function_without_users_is_asked_for_those_of_the_relevance():
 
 
 def test_users_without_a_row_of_scores_were_shown_nothing():
-    report = bridgeval.evaluate(Scores(np.eye(2)), {0: [0], 1: [1], 2: [0], -5: [1]}, "Recall@1")
+    scores = Scores(np.eye(2), users=range(2))
+    report = bridgeval.evaluate(scores, {0: [0], 1: [1], 2: [0], -5: [1]}, "Recall@1")
     assert report["Recall@1"] == 0.5
     assert report.population.shown_nothing == 2
 
