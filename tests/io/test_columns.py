@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import pandas as pd
 import polars as pl
@@ -11,7 +13,7 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import BadParameterError, InputError, MissingColumnError
-from bridgeval.io.columns import find_columns
+from bridgeval.io.columns import GAIN, ITEM, RANK, SCORE, UNRELATED, USER, find_columns
 from tests.test_bad_input import RECS, TRUTH, evaluate
 
 
@@ -273,3 +275,9 @@ def test_users_and_items_cannot_be_left_out(part):
 
 def test_the_scores_of_a_previous_policy_cannot_be_left_out():
     assert find_columns("prev_scores", ["item_id", "score"], {"score": None}) == {"item": "item_id", "score": "score"}
+
+
+def test_every_known_name_is_documented():
+    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    names = {*USER, *ITEM, *SCORE, *RANK, *GAIN, *UNRELATED}
+    assert [name for name in names if f"`{name}`" not in text] == []
