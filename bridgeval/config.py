@@ -55,7 +55,7 @@ class Request:
     baseline: str | None = _setting("The file of another system's recommendations.", None)
     users: str | None = _setting('The file of users that count under users="given".', None)
     by: tuple[str, ...] = _setting("Files of slices: user or item ids, and columns of labels.", ())
-    columns: dict[str, str] = _setting("Part (user, item, score, rank, gain) -> column name.", {})
+    columns: dict[str, str | None] = _setting("Part (user, item, score, rank, gain) -> column; empty for none.", {})
     recs_columns: tuple[str, ...] = _setting("Columns in order, for recommendations without a header.", ())
     truth_columns: tuple[str, ...] = _setting("Columns in order, for relevance without a header.", ())
     history_columns: tuple[str, ...] = _setting("Columns in order, for a history without a header.", ())
@@ -112,8 +112,10 @@ class Request:
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""
         given = {name: self.tables[name] for name in PATHS if name in self.tables}
+        # TOML has no null: an empty name says that no column plays the part.
+        columns = {part: name or None for part, name in self.columns.items()}
         masked = {"mask_seen": True} if self.mask_seen else {}
-        return given | {"columns": self.columns or None, "loader": self.loader} | masked
+        return given | {"columns": columns or None, "loader": self.loader} | masked
 
     def slices(self) -> list[Any] | None:
         """The tables of slices."""

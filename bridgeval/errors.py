@@ -1,4 +1,4 @@
-"""Every exception that bridgeval raises,
+"""Every exception that bridgeval raises, and every warning.
 
     BridgevalError
     |- InputError(ValueError)       the data cannot be evaluated as it is
@@ -19,9 +19,7 @@
        |- DuplicateNameError        two plugins offer one name
        `- PluginFailedError         a plugin could not be imported or raised in a hook
 
-and every warning; the numbers are computed all the same:
-
-    BridgevalWarning(UserWarning)
+    BridgevalWarning(UserWarning)   something that a person should know; the numbers are computed all the same
     |- DataWarning                  a sign that data was misread; `inspect` says more
     |  |- NoUserInCommonWarning     nobody who has relevant items was shown anything
     |  |- NoItemInCommonWarning     no relevant item is in any list
@@ -31,6 +29,8 @@ and every warning; the numbers are computed all the same:
     |  |- SeenItemsWarning          users were recommended what they have in their history
     |  `- LeakageWarning            the truth is, or precedes, what the model was trained on
     |- DuplicateRowsWarning         a (user, item) pair occurs more than once
+    |- UnorderedListsWarning        lists of recommendations are sets
+    |- IdsOutOfRangeWarning         a score matrix without ids, and ids that are no row or column of it
     `- PluginWarning                a plugin was left out
 
 A message has three parts: what is wrong, what was found, what to do. An error that can be cured by an argument carries
@@ -39,6 +39,8 @@ the argument's name, so that Python and the command line can each spell it: `his
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -67,7 +69,7 @@ class BridgevalError(Exception):
         hint: what to do about it. `{argument}` in it stands for the argument below, however the reader spells it;
             without a hint, an error about an argument says to give it.
         argument: the Python argument that the error is about, e.g. "history".
-        value: a value to suggest for the argument.
+        value: a value to suggest for the argument; a tuple has one for each `{argument}`.
 
     >>> print(InputError("no user can be evaluated", "0 users in the relevance", "check the user column"))
     no user can be evaluated; found: 0 users in the relevance; hint: check the user column
@@ -92,7 +94,10 @@ class BridgevalError(Exception):
         hint: str = self.args[2]
         if not self.argument:
             return hint
-        return (hint or "give {argument}").replace("{argument}", spelling(self.argument, self.value))
+        hint = hint or "give {argument}"
+        for value in self.value if isinstance(self.value, tuple) else (self.value,):
+            hint = hint.replace("{argument}", spelling(self.argument, value), 1)
+        return hint
 
     def __str__(self) -> str:
         parts = [self.wrong]
@@ -213,3 +218,19 @@ class DuplicateRowsWarning(BridgevalWarning):
 
 class PluginWarning(BridgevalWarning):
     """A plugin was left out."""
+
+
+class UnorderedListsWarning(BridgevalWarning):
+    """Recommendations are given as sets, which have no order."""
+
+
+class IdsOutOfRangeWarning(BridgevalWarning):
+    """Scores come without ids, so that ids are positions, and some ids are no position."""
+
+
+def warn_caller(message: str, category: type[BridgevalWarning]) -> None:
+    """Warns at the line that called into this package, however deep the data was found to be odd."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

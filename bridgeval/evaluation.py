@@ -44,7 +44,7 @@ def evaluate(
     users: Any = None,
     mask_seen: bool | None = None,
     loader: str | Loader | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
     convention: str | None = None,
     per_user: bool = False,
     by: Any = None,
@@ -73,7 +73,8 @@ def evaluate(
         mask_seen: whether items that a user has in the history are dropped. None drops them from score matrices, where
             they would fill the top, leaves lists as they are, and warns if these show any.
         loader: a loader or its name, where several fit.
-        columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...}.
+        columns: which column plays which part: {"user": ..., "item": ..., "score": ..., "gain": ..., "rank": ...};
+            None in place of a column leaves the part out.
         convention: the toolkit whose names and definitions are meant where a name has no prefix.
         per_user: whether to keep every user's value, see `Report.per_user`.
         by: slices, see `Report.slices`: a mapping user -> label, or a frame with the id of users or of items and a

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bridgeval.errors import BadParameterError, BadValueError
-from bridgeval.io.columns import ITEM, USER
+from bridgeval.io.columns import ITEM, USER, Chosen, find_named
 from bridgeval.report.report import sliced
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
@@ -43,7 +43,7 @@ def of_items(labels: Mapping[Any, Any], kind: str = "items") -> pa.Table:
     return pa.table({"item_id": pa.array(list(labels)), kind: pa.array(list(labels.values()))})
 
 
-def items_by_history(history: Any, cold: int = 5, columns: Mapping[str, str] | None = None) -> pa.Table:
+def items_by_history(history: Any, cold: int = 5, columns: Mapping[str, str | None] | None = None) -> pa.Table:
     """Item -> "cold" (fewer than `cold` different users in the history) or "warm". Items without history: no label.
 
     >>> items_by_history({1: ["a"], 2: ["a", "b"]}, cold=2).to_pylist()
@@ -53,14 +53,14 @@ def items_by_history(history: Any, cold: int = 5, columns: Mapping[str, str] | N
     return pa.table({"item_id": popularity.ids.to_arrow(), "item history": _cold_or_warm(popularity.values, cold)})
 
 
-def items_by_popularity(history: Any, into: int = 10, columns: Mapping[str, str] | None = None) -> pa.Table:
+def items_by_popularity(history: Any, into: int = 10, columns: Mapping[str, str | None] | None = None) -> pa.Table:
     """Item -> quantile of how many users of the history have it; deciles by default."""
     popularity = History.of(read_rows(history, "history", columns)).popularity
     table = pa.table({"item_id": popularity.ids.to_arrow(), "item popularity": popularity.values})
     return in_quantiles(table, into)
 
 
-def by_history_length(history: Any, cold: int = 5, columns: Mapping[str, str] | None = None) -> pa.Table:
+def by_history_length(history: Any, cold: int = 5, columns: Mapping[str, str | None] | None = None) -> pa.Table:
     """User -> "cold" (fewer than `cold` different items in the history) or "warm". Users without history: no label.
 
     >>> by_history_length({1: ["a"], 2: ["a", "b", "c"]}, cold=2).to_pylist()
@@ -70,7 +70,7 @@ def by_history_length(history: Any, cold: int = 5, columns: Mapping[str, str] | 
     return pa.table({"user_id": users.to_arrow(), "history": _cold_or_warm(counts, cold)})
 
 
-def by_popularity(history: Any, into: int = 10, columns: Mapping[str, str] | None = None) -> pa.Table:
+def by_popularity(history: Any, into: int = 10, columns: Mapping[str, str | None] | None = None) -> pa.Table:
     """User -> quantile of how popular the items of the user's history are on average; deciles by default."""
     users, counts, popularity = _histories(history, columns)
     return in_quantiles(pa.table({"user_id": users.to_arrow(), "popularity": popularity / counts}), into)
@@ -89,7 +89,7 @@ def in_quantiles(table: Any, into: int = 10) -> pa.Table:
     frame = to_table(table)
     for at, name in enumerate(frame.column_names):
         kind = frame[name].type
-        if name.lower() not in (*USER, *ITEM) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        if not find_named([name], (*USER, *ITEM)) and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             frame = frame.set_column(at, name, pa.array(_quantile_labels(frame[name], name, into)))
     return frame
 
@@ -114,9 +114,7 @@ def _quantile_labels(column: pa.ChunkedArray, name: str, into: int) -> list[str]
     return [labels[int(p)] for p in part]
 
 
-def _histories(
-    history: Any, columns: Mapping[str, str] | None
-) -> tuple[Ids, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _histories(history: Any, columns: Chosen | None) -> tuple[Ids, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Users of a history; how many different items each has; the sum of their popularity."""
     had = History.of(replace(read_rows(history, "history", columns), empty=None))
     owners = np.repeat(np.arange(len(had.users)), had.lengths)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bridgeval.batch.candidates import Candidates
-from bridgeval.errors import BadParameterError, InputError, MisalignedError
+from bridgeval.errors import BadParameterError, BadValueError, InputError, MisalignedError
+from bridgeval.io.columns import USER, find_named
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows
+from bridgeval.tables.rows import Rows, is_frame, to_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +25,15 @@ class Scores:
     was not scored. None of them is shown; an item that scored low is, at the end.
 
     Attributes:
-        values: a tensor, numpy array or memmap `[U, N]`; a scipy sparse matrix, whose stored cells are the scores;
-            or a function `users -> [B, N]`, such as a model's predict, which is called once for each batch with the ids
-            of its users. With candidates per user, `[U, C]` or a function `(users, items) -> [B, C]`. A function is
-            called in the thread of the caller, for one batch at a time and under `torch.no_grad()`; it may write every
-            answer into the same memory.
-        users: the ids of the rows; None numbers them from 0, and takes the users of the relevance for a function.
-        items: the ids of the columns, None numbers them from 0; or the candidates of each user, as `Candidates` or as
-            `[U, C]` with None or negative numbers for padding.
+        values: a tensor, numpy array or memmap `[U, N]`; a scipy sparse matrix, whose stored cells are the scores; a
+            frame with a row for each user and a column for each item; or a function `users -> [B, N]`, such as a
+            model's predict, which is called once for each batch with the ids of its users. With candidates per user,
+            `[U, C]` or a function `(users, items) -> [B, C]`. A function is called in the thread of the caller, for one
+            batch at a time and under `torch.no_grad()`; it may write every answer into the same memory.
+        users: the ids of the rows. None takes the index of a pandas frame, and the users of the relevance for a
+            function; otherwise rows are numbered from 0.
+        items: the ids of the columns. None takes the names of a frame's columns; otherwise they are numbered from 0. Or
+            the candidates of each user, as `Candidates` or as `[U, C]` with None or negative numbers for padding.
         mask_history: whether the items that `history=` has for a user are masked.
         candidates: the only items that may be shown to each user, if `values` has a column for every item.
 
@@ -48,11 +50,13 @@ class Scores:
     candidates: Candidates | None = None
 
     def __post_init__(self) -> None:
+        if is_frame(self.values):
+            self._take_frame(self.values)
         if not self.is_function and len(getattr(self.values, "shape", ())) != 2:
             raise InputError(
                 "the scores must have two dimensions, users and items",
                 f"{type(self.values).__name__} of shape {getattr(self.values, 'shape', 'unknown')}",
-                "give an array or tensor [U, N], a scipy sparse matrix, or a function users -> [B, N]",
+                "give an array, tensor or frame [U, N], a scipy sparse matrix, or a function users -> [B, N]",
             )
         if self.per_user is not None and self.candidates is not None:
             raise BadParameterError(
@@ -98,6 +102,37 @@ class Scores:
         _refuse_repeated(ids, "items")
         return ids
 
+    def _take_frame(self, frame: Any) -> None:
+        """Takes the numbers of a frame, and its ids where none are given."""
+        indexed = hasattr(type(frame), "iloc")
+        if not indexed and self.users is None:
+            raise InputError(
+                "the scores are in a frame without an index, so nothing says whose rows they are",
+                f"an object of type {type(frame).__name__}",
+                "name the users: Scores(frame, users=[...])",
+            )
+        table = frame if indexed else to_table(frame)
+        names = table.columns if indexed else np.array(table.column_names)
+        owners = find_named([name for name in names if isinstance(name, str)], USER)
+        if self.items is None and owners:
+            raise InputError(
+                "a frame of scores must have a row for each user and a column for each item",
+                f"a column {owners[0]!r}",
+                f"make it the index, frame.set_index({owners[0]!r}); a frame with user, item and score is evaluated as "
+                "it is, without Scores",
+            )
+        values = table.to_numpy() if indexed else np.column_stack([column.to_numpy() for column in table.columns])
+        if values.dtype.kind not in "biuf":
+            raise BadValueError(
+                "the scores must be numbers", f"type {values.dtype}", "convert with frame.astype(float)"
+            )
+        # A frozen dataclass is changed here, before anybody has seen it.
+        object.__setattr__(self, "values", values)
+        if self.users is None:
+            object.__setattr__(self, "users", _read_labels(table.index))
+        if self.items is None:
+            object.__setattr__(self, "items", _read_labels(names))
+
     def row_users(self, relevance: Rows) -> Ids:
         """`[U]` the user of each row."""
         if self.is_function:
@@ -117,6 +152,12 @@ class Scores:
             )
         _refuse_repeated(ids, "users")
         return ids
+
+
+def _read_labels(index: Any) -> Any:
+    """The labels of rows or columns; None if they are numbered from 0."""
+    labels = np.asarray(index)
+    return None if np.array_equal(labels, np.arange(len(labels))) else labels
 
 
 def _ids(values: Any, what: str) -> Ids:

@@ -164,12 +164,12 @@ def say_error(error: BridgevalError) -> None:
 def spell_flag(argument: str, value: Any = None) -> str:
     """An argument of Python functions as it is typed.
 
-    >>> spell_flag("history"), spell_flag("item_groups"), spell_flag("columns", {"user": ...})
-    ('--train', '--item-groups', '--columns user=...')
+    >>> spell_flag("history"), spell_flag("columns", {"user": ...}), spell_flag("columns", {"score": None})
+    ('--train', '--columns user=...', '--columns score=')
     """
     flag = FLAGS.get(argument, f"--{argument.replace('_', '-')}")
     if isinstance(value, Mapping):
-        value = ",".join(f"{key}={'...' if one is ... else one}" for key, one in value.items())
+        value = ",".join(f"{key}={'...' if one is ... else one or ''}" for key, one in value.items())
     return flag if value is None else f"{flag} {value}"
 
 

@@ -17,17 +17,17 @@ FILE = click.Path()
 
 
 class Pairs(click.ParamType):  # type: ignore[type-arg]
-    """`user=customer,item=sku` as a dictionary."""
+    """`user=customer,item=sku` as a dictionary; `score=` chooses no column for the part."""
 
     name = "part=column,..."
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str | None]:
         if isinstance(value, dict):
             return value
         pairs = [pair.partition("=") for pair in value.split(",")]
-        if not all(equals and part and column for part, equals, column in pairs):
+        if not all(equals and part for part, equals, _ in pairs):
             self.fail(f"{value!r} is not part=column,part=column, e.g. user=customer,item=sku", param, ctx)
-        return {part.strip(): column.strip() for part, _, column in pairs}
+        return {part.strip(): column.strip() or None for part, _, column in pairs}
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -61,7 +61,7 @@ FILES = (
     click.option("--item-features", type=FILE, help="Item and one feature per row."),
     click.option("--prev-scores", type=FILE, help="The logging policy's scores, for counterfactual metrics."),
     click.option("--users", type=FILE, help='Users that count under users="given".'),
-    click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku."),
+    click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none."),
     click.option("--recs-columns", type=Names(), help="Columns in order, if RECS has no header: user,item,score."),
     click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ skips one."),
     click.option("--history-columns", type=Names(), help="The same for the history."),

@@ -38,7 +38,7 @@ Examples:
 )
 @click.option("--history", "--train", help="Training interactions.")
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix, e.g. replay.")
-@click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku.")
+@click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none.")
 @click.option("--format", default="parquet", show_default=True, help="Any format of Spark: parquet, csv, delta, ...")
 @click.option("--out", help="Append the numbers to the table at this path.")
 @click.option("--per-user-out", help="Append per-user values to the table at this path.")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
-from bridgeval.io.columns import Role, check_chosen_columns
+from bridgeval.io.columns import Chosen, Role, check_chosen_columns
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import group_codes
@@ -59,7 +59,7 @@ class Inputs:
         recommendations: Any,
         relevance: Any,
         *,
-        columns: Mapping[str, str] | None = None,
+        columns: Chosen | None = None,
         history: Any = None,
         baseline: Any = None,
         prev_scores: Any = None,
@@ -213,7 +213,7 @@ class Inputs:
         return extra
 
 
-def list_offers(recommendations: Any, columns: Mapping[str, str] | None = None, **given: Any) -> frozenset[str]:
+def list_offers(recommendations: Any, columns: Chosen | None = None, **given: Any) -> frozenset[str]:
     """The needs that these arguments answer; reads none of them."""
     several = given.get("baselines") or _split_baselines(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bridgeval.batch.batch import ShownRows
+from bridgeval.batch.candidates import Candidates
 from bridgeval.batch.score_rows import CandidateRows, DenseRows, SparseRows
 from bridgeval.batch.scores import Scores
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs
+from bridgeval.errors import IdsOutOfRangeWarning, MisalignedError, warn_caller
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import Positions
@@ -33,6 +35,7 @@ class ScoredInputs:
     def of(scores: Scores, relevance: Any, **extras: Any) -> ScoredInputs:
         empty = Ids(np.zeros(0, dtype=np.int64))
         inputs = Inputs.of(Rows(empty, empty, {"score": np.zeros(0)}), relevance, **extras)
+        _check_positions(scores, inputs)
         users = scores.row_users(inputs.relevance)
         items = scores.columns if scores.per_user is None else scores.per_user.vocabulary
         catalogue = inputs.catalogue
@@ -76,3 +79,37 @@ class ScoredInputs:
         if scores.candidates is not None:
             return CandidateRows(*common, scores.candidates, codes)
         return SparseRows(*common, codes) if scores.is_sparse else DenseRows(*common, codes)
+
+
+def _check_positions(scores: Scores, inputs: Inputs) -> None:
+    """Checks that ids are rows and columns of scores without ids, which are numbered from 0."""
+    if scores.is_function:
+        return
+    tables = [inputs.relevance] if inputs.history is None else [inputs.relevance, inputs.history]
+    rows, columns = scores.values.shape
+    if scores.users is None and not isinstance(scores.items, Candidates):
+        _check_range([table.owners for table in tables], rows, "user", "row")
+    if scores.items is None:
+        _check_range([table.items for table in tables], columns, "item", "column")
+
+
+def _check_range(ids: Sequence[Ids], count: int, side: str, line: str) -> None:
+    """Warns of ids outside 0 .. count - 1; raises if they are strings."""
+    given = [one for one in ids if len(one)]
+    text = next((one for one in given if not one.is_integer), None)
+    if text is not None:
+        raise MisalignedError(
+            f"{side} ids are strings, but the {line}s of the scores have no ids and are numbered from 0",
+            f"{text.slice(0, 3).tolist()}",
+            f"say what the {line}s are: Scores(values, {side}s=[...])",
+        )
+    outside = [one.values[(one.values < 0) | (one.values >= count)] for one in given]
+    unknown = np.unique(np.concatenate(outside)) if outside else np.zeros(0)
+    if len(unknown):
+        warn_caller(
+            f"{len(unknown):,} {side} id(s) of the relevance or the history have no {line} in the scores, e.g. "
+            f"{', '.join(map(str, unknown[:3]))}: {line}s without ids are numbered from 0 to {count - 1}; if ids count "
+            f"from 1, give Scores(values, {side}s=range(1, {count + 1})), and if they are positions, "
+            f"{side}s=range({count})",
+            IdsOutOfRangeWarning,
+        )

@@ -17,7 +17,7 @@ from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.engine.source import DeferredSource, Source, make_source
 from bridgeval.errors import BadValueError
 from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merge_streams, partition_streams
-from bridgeval.io.columns import Role, find_columns
+from bridgeval.io.columns import Chosen, Role, find_columns, holds_numbers
 from bridgeval.io.datasets import BYTES_PER_ROW, estimate_memory, open_dataset, read_batches, read_numbers_as_floats
 from bridgeval.io.files import is_path, open_table, read_schema
 from bridgeval.tables.rows import find_first_null, read_table_rows
@@ -88,7 +88,10 @@ class FileSource:
             return run.fold(partition_streams(count(shown), count(relevant), parts))
 
     def _open_stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:
-        parts = find_columns(role, dataset.schema.names, self.extras.get("columns"))
+        types = dataset.schema.types
+        parts = find_columns(
+            role, dataset.schema.names, self.extras.get("columns"), lambda place: holds_numbers(types[place])
+        )
         numbers = [name for part, name in parts.items() if part not in ("user", "item")]
         dataset = read_numbers_as_floats(dataset, numbers)
         schema = pa.schema([dataset.schema.field(name) for name in parts.values()])
@@ -107,7 +110,7 @@ class _Run:
     plan: Plan
     how: Execution
     base: Inputs
-    columns: Mapping[str, str] | None
+    columns: Chosen | None
     total: int
 
     def fold(self, chunks: Generator[Chunk]) -> States:

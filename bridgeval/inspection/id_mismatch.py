@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from bridgeval.errors import BridgevalError, MisalignedError
 from bridgeval.inspection.findings import Finding
+from bridgeval.io.columns import Chosen
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import read_rows
 from bridgeval.tables.slates import Slates
@@ -18,7 +19,7 @@ SAMPLE = 100_000
 
 
 def describe_other_type(
-    error: MisalignedError, recommendations: Any, relevance: Any, columns: Mapping[str, str] | None
+    error: MisalignedError, recommendations: Any, relevance: Any, columns: Chosen | None
 ) -> Finding:
     """Integers on one side, strings on the other; says how many would match as text."""
     effect = "no metric can be computed"

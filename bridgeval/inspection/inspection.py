@@ -20,7 +20,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError, MisalignedError
 from bridgeval.inspection import id_mismatch as ids, variations
 from bridgeval.inspection.findings import Finding, Inspection, Level
-from bridgeval.io.columns import Role, find_columns
+from bridgeval.io.columns import Chosen, Role, find_columns
 from bridgeval.io.files import is_path, read_table
 from bridgeval.tables.rows import is_frame, to_table
 from bridgeval.tables.slates import Slates
@@ -36,7 +36,7 @@ def inspect(
     metrics: str | Metric | Iterable[str | Metric] = "nDCG@10",
     *,
     convention: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
     loader: str | None = None,
     **extras: Any,
 ) -> Inspection:
@@ -79,7 +79,7 @@ def inspect(
     return Inspection(str(headline), None, {}, _sort(found))
 
 
-def drop_missing(value: Any, role: Role, columns: Mapping[str, str] | None, found: list[Finding]) -> Any:
+def drop_missing(value: Any, role: Role, columns: Chosen | None, found: list[Finding]) -> Any:
     """Drops rows of a frame or file that lack an id or a number, and adds a finding.
 
     `evaluate` rejects such data; an inspection counts the rows and continues with the others.

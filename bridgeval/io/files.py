@@ -18,7 +18,7 @@ import pyarrow.json as pa_json
 import pyarrow.parquet as pa_parquet
 
 from bridgeval.errors import InputError
-from bridgeval.io.columns import ITEM, USER
+from bridgeval.io.columns import ITEM, USER, find_named
 from bridgeval.io.text_encodings import detect_charset
 
 Kind = Literal["parquet", "numpy", "json lines", "json array", "trec run", "trec qrels", "text", "binary"]
@@ -208,9 +208,10 @@ def _parse_text(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool
         raise InputError(
             f"{path!r} has no header",
             f"its first line is {first[:80]!r}",
-            "name its columns in order, e.g. user,item,score (--recs-columns, --truth-columns)",
+            "name its columns in order, e.g. user,item,score (--recs-columns, --truth-columns), or give a data frame: "
+            "pandas.read_csv(path, names=[...])",
         )
-    types = {cell: pa.string() for cell in cells if text_ids and cell.lower() in (*USER, *ITEM)}
+    types = dict.fromkeys(_find_ids(cells) if text_ids else (), pa.string())
     return pa_csv.read_csv(
         pa.BufferReader(data),
         parse_options=pa_csv.ParseOptions(delimiter=separator),
@@ -249,7 +250,7 @@ def _parse_columns(data: pa.Buffer | bytes, names: Sequence[str], separator: str
         parse_options=pa_csv.ParseOptions(delimiter=separator),
         convert_options=pa_csv.ConvertOptions(
             include_columns=kept,
-            column_types={name: pa.string() for name in kept if text_ids and name.lower() in (*USER, *ITEM)},
+            column_types=dict.fromkeys(_find_ids(kept) if text_ids else (), pa.string()),
         ),
     )
 
@@ -278,10 +279,15 @@ def _explode(table: pa.Table) -> pa.Table:
 
 
 def _cast_ids_to_text(table: pa.Table) -> pa.Table:
-    for at, name in enumerate(table.column_names):
-        if name.lower() in (*USER, *ITEM) and pa.types.is_integer(table.schema.field(name).type):
-            table = table.set_column(at, name, table[name].cast(pa.string()))
+    for name in _find_ids(table.column_names):
+        if pa.types.is_integer(table.schema.field(name).type):
+            table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
     return table
+
+
+def _find_ids(names: Sequence[str]) -> list[str]:
+    """The columns with ids of users or items."""
+    return find_named(names, (*USER, *ITEM))
 
 
 def _not_a_table(path: str, data: pa.Buffer) -> InputError:

@@ -27,7 +27,7 @@ def run(
     metrics: Sequence[str] = ("nDCG@10", "Recall@10"),
     out: str | None = None,
     history: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
     format: str = "parquet",
     convention: str | None = None,
     per_user_out: str | None = None,

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F, types as T
 
-from bridgeval.errors import BadValueError, InputError, MisalignedError, MissingColumnError
-from bridgeval.io.columns import USER, Role, find_columns
+from bridgeval.errors import BadValueError, MisalignedError, MissingColumnError
+from bridgeval.io.columns import USER, Chosen, Role, find_columns, find_named
 from bridgeval.io.files import open_table
 from bridgeval.spark.array_frames import explode_arrays
 from bridgeval.spark.task import TAG_BITS
@@ -60,7 +60,7 @@ class TaggedFrame:
 
 
 def tag_frame(
-    value: Any, role: Role, columns: Mapping[str, str] | None, session: SparkSession, positions: Any = None
+    value: Any, role: Role, columns: Chosen | None, session: SparkSession, positions: Any = None
 ) -> TaggedFrame:
     """Reads an argument: a Spark frame as it is, anything else through the local readers.
 
@@ -74,9 +74,13 @@ def tag_frame(
     if not is_spark_frame(value):
         return _tag_rows(read_rows(open_table(value), role, columns), role, session)
     frame = explode_arrays(value, role, positions)
-    chosen = find_columns(role, frame.columns, columns)
-    if role in ("recommendations", "baseline") and not {"score", "rank"} & set(chosen):
-        raise InputError(
+    kinds = [field.dataType for field in frame.schema.fields]
+    shown = role in ("recommendations", "baseline")
+    # Items shown without a score or a rank are refused in any case.
+    is_number = None if shown else (lambda place: _holds_numbers(kinds[place]))
+    chosen = find_columns(role, frame.columns, columns, is_number)
+    if shown and not {"score", "rank"} & set(chosen):
+        raise MissingColumnError(
             f"the {role} have neither a score nor a rank, and rows of a Spark frame have no order",
             f"columns {', '.join(map(repr, frame.columns))}",
             "add a column 'score' or 'rank', or say which it is with {argument}",
@@ -93,13 +97,13 @@ def tag_frame(
     return TaggedFrame(role, frame.select([F.col(f"`{name}`").alias(part) for part, name in chosen.items()]), parts)
 
 
-def tag_users(value: Any, columns: Mapping[str, str] | None, session: SparkSession) -> TaggedFrame:
+def tag_users(value: Any, columns: Chosen | None, session: SparkSession) -> TaggedFrame:
     """The users that count under users="given"."""
     if not is_spark_frame(value):
         ids = read_ids(open_table(value), "users")
         return TaggedFrame("users", session.createDataFrame(pa.table({"user": ids.to_arrow()})), {})
     wanted = (columns or {}).get("user")
-    found = [name for name in value.columns if name == wanted or name.lower() in USER]
+    found = [wanted] if wanted in value.columns else find_named(value.columns, USER)
     if len(found) != 1 and len(value.columns) != 1:
         raise MissingColumnError(
             "users must have one column with the user id", f"columns {value.columns}", f"rename it to {USER[0]!r}"
@@ -153,9 +157,13 @@ def _check_id(kind: T.DataType, what: str) -> None:
         )
 
 
+def _holds_numbers(kind: T.DataType) -> bool:
+    return isinstance(kind, T.NumericType | T.BooleanType)
+
+
 def _number_type(kind: T.DataType, what: str) -> pa.DataType:
     if isinstance(kind, T.FloatType):
         return pa.float32()
-    if isinstance(kind, T.NumericType | T.BooleanType):
+    if _holds_numbers(kind):
         return pa.float64()
     raise BadValueError(f"the {what} must hold numbers", f"type {kind.simpleString()}", "cast it to double")

@@ -15,6 +15,7 @@ from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
+from bridgeval.io.columns import Chosen
 from bridgeval.io.files import open_table
 from bridgeval.spark.executors import check_executors, restore_errors, retry_lost_job, send_errors
 from bridgeval.spark.history_context import add_history
@@ -55,7 +56,7 @@ class SparkSource:
         relevance: Any,
         *,
         mask_seen: bool = False,
-        columns: Mapping[str, str] | None = None,
+        columns: Chosen | None = None,
         catalogue: Any = None,
         users: Any = None,
         **given: Any,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
-from bridgeval.io.columns import ITEM, USER
+from bridgeval.io.columns import ITEM, USER, find_named
 from bridgeval.tables.context import Table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
@@ -151,7 +151,7 @@ def _frame(value: Any, argument: str) -> pa.Table:
 def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]:
     """The ids and the other columns, without rows that have no id."""
     aliases = USER if side == "user" else ITEM
-    found = [name for name in table.column_names if name.lower() in aliases]
+    found = find_named(table.column_names, aliases)
     if len(found) != 1:
         raise MissingColumnError(
             f"{argument} must have one column with the {side} id",

@@ -214,4 +214,6 @@ def _examples(array: pa.Array) -> str:
 def _type_hint(kind: pa.DataType) -> str:
     if pa.types.is_floating(kind):
         return "floats are not exact as ids; convert with .astype('int64') or .astype(str)"
+    if pa.types.is_nested(kind):
+        return "give every id a row of its own, e.g. with frame.explode(...)"
     return "convert the column: .astype(str), or --text-ids on the command line"

@@ -13,11 +13,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLoaderError
-from bridgeval.io.columns import ITEM, USER, Role, begin_sentence, find_columns
+from bridgeval.errors import (
+    BadValueError,
+    InputError,
+    MissingColumnError,
+    NoLoaderError,
+    UnorderedListsWarning,
+    warn_caller,
+)
+from bridgeval.io.columns import ITEM, USER, Chosen, Role, begin_sentence, find_columns, find_named, holds_numbers
 from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
+
+# Rows of a pandas column that tell its type.
+SAMPLE = 100
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
@@ -75,7 +85,7 @@ def is_spark_frame(value: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
-def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
+def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
     """Reads the rows of a frame or a mapping.
 
     Args:
@@ -99,13 +109,20 @@ def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) 
     )
 
 
-def read_table_rows(table: pa.Table, role: Role, columns: Mapping[str, str] | None = None) -> Rows:
+def read_table_rows(table: pa.Table, role: Role, columns: Chosen | None = None) -> Rows:
     """Reads the rows of an Arrow table; other columns are ignored."""
-    return _read_columns(role, find_columns(role, table.column_names, columns), table)
+    return _read_columns(role, find_columns(role, table.column_names, columns, partial(_has_numbers_at, table)), table)
 
 
 def _read_columns(role: Role, parts: Mapping[str, str], table: pa.Table | Mapping[str, pa.Array]) -> Rows:
     """Rows of columns by name; `parts` is part -> name."""
+    lists = [name for name in parts.values() if _is_list(table[name].type)]
+    if lists:
+        raise BadValueError(
+            f"{begin_sentence(role)} lists in the cells of a column",
+            ", ".join(f"{name!r} of type {table[name].type}" for name in lists),
+            _explode_hint(lists),
+        )
     numbers = {
         part: read_numbers(table[name], f"column {name!r} of the {role}")
         for part, name in parts.items()
@@ -121,6 +138,15 @@ def _read_columns(role: Role, parts: Mapping[str, str], table: pa.Table | Mappin
     )
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
     return Rows(owners[0] if owners else None, items, numbers, ranked)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _explode_hint(names: Sequence[str]) -> str:
+    """How pandas and polars make rows of lists."""
+    return f"give every item a row of its own: frame.explode({(names[0] if len(names) == 1 else names)!r})"
 
 
 def read_numbers(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
@@ -150,11 +176,11 @@ def find_first_null(column: pa.ChunkedArray | pa.Array) -> int:
     return int(pc.index(pc.is_null(column), True).as_py())
 
 
-def _read_frame_rows(frame: Any, role: Role, columns: Mapping[str, str] | None) -> Rows:
+def _read_frame_rows(frame: Any, role: Role, columns: Chosen | None) -> Rows:
     names = column_names(frame)
     if names is None:
         return read_table_rows(to_table(frame), role, columns)
-    parts = find_columns(role, names, columns)
+    parts = find_columns(role, names, columns, partial(_has_numbers_at, frame))
     if hasattr(type(frame), "iloc"):
         return _read_columns(role, parts, {name: _read_series(frame[name]) for name in parts.values()})
     if hasattr(frame, "get_column"):
@@ -172,6 +198,19 @@ def column_names(frame: Any) -> list[str] | None:
         if names is None and hasattr(frame, "schema"):
             names = getattr(frame.schema, "names", None)
     return None if names is None or [name for name in names if not isinstance(name, str)] else list(names)
+
+
+def _has_numbers_at(frame: Any, place: int) -> bool:
+    """Whether a column holds numbers, by its type; objects of pandas have the type of their first rows."""
+    if hasattr(type(frame), "iloc"):
+        try:
+            return holds_numbers(_read_series(frame.iloc[:SAMPLE, place]).type)
+        except BadValueError:
+            return False
+    if hasattr(type(frame), "limit"):  # polars and duckdb
+        frame = frame.limit(0)
+    schema = getattr(frame, "schema", None)
+    return holds_numbers((schema if isinstance(schema, pa.Schema) else to_table(frame).schema).types[place])
 
 
 def to_table(frame: Any) -> pa.Table:
@@ -192,14 +231,15 @@ def _read_series(series: Any) -> pa.Array:
         return pa.array(series, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         kinds = sorted({type(value).__name__ for value in series})
+        nested = {"list", "tuple", "set", "frozenset", "ndarray"} & set(kinds)
         raise BadValueError(
             f"the column {series.name!r} must hold integers, strings or numbers, all of one type",
             f"values of type {', '.join(kinds)}",
-            f"convert it, e.g. frame[{series.name!r}].astype(str)",
+            _explode_hint([series.name]) if nested else f"convert it, e.g. frame[{series.name!r}].astype(str)",
         ) from error
 
 
-def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
+def has_scores(value: Any, columns: Chosen | None = None) -> bool:
     """Whether recommendations have scores, without reading them; True if unknown.
 
     >>> has_scores({1: ["a", "b"]}), has_scores({1: [("a", 0.5)]})
@@ -213,7 +253,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
             return True
         return isinstance(next(iter(first), None), tuple | list)
     names = column_names(value)
-    return names is None or "score" in find_columns("recommendations", names, columns)
+    return names is None or "score" in find_columns("recommendations", names, columns, partial(_has_numbers_at, value))
 
 
 def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:
@@ -233,6 +273,13 @@ def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:
         items, numbers = _split_pairs(flat, role)
         return Rows(users, items, {number: numbers}, empty=empty)
     items = Ids.of(flat, f"item ids in the {role}") if flat else Ids(np.zeros(0, dtype=np.int64))
+    sets = sum(isinstance(entry, set | frozenset) for entry in value.values()) if shown else 0
+    if sets:
+        warn_caller(
+            f"{begin_sentence(role)} sets for {sets:,} of {len(value):,} users, and sets have no order: "
+            "the ranking is arbitrary; give lists, best first, or {item: score}",
+            UnorderedListsWarning,
+        )
     if role == "prev_scores" and flat:
         raise InputError(
             "the prev_scores have no scores",
@@ -246,8 +293,7 @@ def _refuse_columns(value: Mapping[Any, Any], role: Role) -> None:
     """Raises for a mapping by column, whose columns would be taken for users."""
     if len(value) > 5 or not all(isinstance(key, str) for key in value):
         return
-    names = {key.lower() for key in value}
-    if names & set(USER) and names & set(ITEM):
+    if find_named(value, USER) and find_named(value, ITEM):
         raise InputError(
             f"{begin_sentence(role)} columns by name, where users by id are expected",
             f"keys {', '.join(map(repr, value))}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bridgeval.errors import BadParameterError, MissingColumnError
-from bridgeval.io.columns import ITEM, USER
+from bridgeval.io.columns import ITEM, USER, find_named
 from bridgeval.tables.context import Table
 from bridgeval.tables.groups import read_groups
 from bridgeval.tables.rows import is_frame, to_table
@@ -68,7 +68,7 @@ def _read_table(table: Any) -> Iterator[Labels]:
         return
     frame = to_table(table)
     aliases: dict[Side, tuple[str, ...]] = {"user": USER, "item": ITEM}
-    ids = [(side, name) for side in aliases for name in frame.column_names if name.lower() in aliases[side]]
+    ids = [(side, name) for side in aliases for name in find_named(frame.column_names, aliases[side])]
     if len(ids) != 1 or len(frame.column_names) < 2:
         raise MissingColumnError(
             "a table of slices must have one column with the user id or the item id, and at least one with labels",

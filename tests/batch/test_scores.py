@@ -7,14 +7,25 @@ import random
 import threading
 from collections import defaultdict
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 import torch
 
 import bridgeval
 from bridgeval import Scores
-from bridgeval.errors import BadParameterError, BadValueError, InputError, MisalignedError, NeedError
+from bridgeval.errors import (
+    BadParameterError,
+    BadValueError,
+    IdsOutOfRangeWarning,
+    InputError,
+    MisalignedError,
+    NeedError,
+)
 
 CUTOFFS = (1, 3, 10, 200)
 METRICS = [f"{name}@1,3,10,200" for name in ("Precision", "Recall", "HitRate", "MRR", "MAP", "nDCG", "LAUC")]
@@ -197,7 +208,8 @@ def test_the_area_needs_scores_for_all_candidates():
 
 def test_seen_masked_and_low_scores_are_distinguished():
     values = np.array([[0.9, -math.inf, -7.0, 0.5]])
-    report = bridgeval.evaluate(Scores(values), {0: [0, 1, 2, 9]}, ["Recall@4", "MAE"], history={0: [0]})
+    scores = Scores(values, items=range(4))
+    report = bridgeval.evaluate(scores, {0: [0, 1, 2, 9]}, ["Recall@4", "MAE"], history={0: [0]})
     # Item 0 is seen, item 1 masked by the model, item 9 has no column; item 2 scored low and is shown.
     assert report["Recall@4"] == 0.25
     assert (report.population.seen, report.population.masked, report.population.unknown_relevant) == (1, 1, 1)
@@ -243,7 +255,8 @@ def test_a_function_without_users_is_asked_for_those_of_the_relevance():
 
 
 def test_users_without_a_row_of_scores_were_shown_nothing():
-    report = bridgeval.evaluate(Scores(np.eye(2)), {0: [0], 1: [1], 2: [0], -5: [1]}, "Recall@1")
+    scores = Scores(np.eye(2), users=range(2))
+    report = bridgeval.evaluate(scores, {0: [0], 1: [1], 2: [0], -5: [1]}, "Recall@1")
     assert report["Recall@1"] == 0.5
     assert report.population.shown_nothing == 2
 
@@ -381,3 +394,70 @@ def test_scores_that_do_not_fit_are_refused(make, error, message):
 def test_a_function_that_gives_the_wrong_shape_is_refused():
     with pytest.raises(MisalignedError, match=r"\[2, 3\] for 2 users and 4 items"):
         bridgeval.evaluate(Scores(lambda users: np.zeros((2, 3)), items=range(4)), {0: [1], 1: [1]}, "Recall@1")
+
+
+# --- Ids of frames, and ids that are no position ------------------------------------------------------------
+# bob likes gin best, ann likes tea best: both get what they want first, so Recall@1 is 1.
+WANTED = {"ann": ["tea"], "bob": ["gin"]}
+FRAME = pd.DataFrame([[0.9, 0.1], [0.2, 0.8]], index=["bob", "ann"], columns=["gin", "tea"])
+
+
+def test_a_pandas_frame_has_users_in_its_index_and_items_in_its_columns():
+    assert bridgeval.evaluate(Scores(FRAME), WANTED, "Recall@1")["Recall@1"] == 1.0
+    numbered = FRAME.set_axis([8, 7]).set_axis([4, 2], axis=1)
+    assert bridgeval.evaluate(Scores(numbered), {7: [2], 8: [4]}, "Recall@1")["Recall@1"] == 1.0
+
+
+def test_ids_that_are_given_win_over_those_of_a_frame():
+    swapped = Scores(FRAME, users=["ann", "bob"])
+    assert bridgeval.evaluate(swapped, WANTED, "Recall@1")["Recall@1"] == 0.0
+    assert bridgeval.evaluate(Scores(FRAME, items=["tea", "gin"]), WANTED, "Recall@1")["Recall@1"] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "duckdb"])
+def test_a_frame_without_an_index_needs_users(kind):
+    table = pa.Table.from_pandas(FRAME, preserve_index=False)
+    frame = {"polars": pl.from_arrow, "arrow": pa.table, "duckdb": duckdb.arrow}[kind](table)
+    with pytest.raises(InputError, match="without an index") as caught:
+        Scores(frame)
+    assert "Scores(frame, users=[...])" in caught.value.hint
+    assert bridgeval.evaluate(Scores(frame, users=["bob", "ann"]), WANTED, "Recall@1")["Recall@1"] == 1.0
+
+
+def test_users_in_a_column_of_the_scores_are_refused():
+    with pytest.raises(InputError, match=r"frame.set_index\('user_id'\)"):
+        Scores(FRAME.reset_index(names="user_id"))
+
+
+def test_a_frame_of_text_is_no_scores():
+    with pytest.raises(BadValueError, match="the scores must be numbers"):
+        Scores(FRAME.astype(str))
+
+
+def test_ids_from_1_are_no_positions():
+    # Each of three users scores their item best, with ids from 1. Taken for positions, user and item 3 have no place;
+    # users 1 and 2 are read from the rows of users 2 and 3, whose best column is called 1 and 2: right by accident.
+    truth, history = {1: [1], 2: [2]}, {1: [3], 3: [1]}
+    with pytest.warns(IdsOutOfRangeWarning) as caught:
+        bridgeval.evaluate(Scores(np.eye(3)), truth, "Recall@1", history=history)
+    users, items = sorted((str(one.message) for one in caught), reverse=True)
+    assert users.startswith("1 user id(s) of the relevance or the history have no row in the scores, e.g. 3: ")
+    assert "give Scores(values, users=range(1, 4))" in users
+    assert items.startswith("1 item id(s) of the relevance or the history have no column in the scores, e.g. 3: ")
+    assert "give Scores(values, items=range(1, 4))" in items
+    assert {one.filename for one in caught} == {__file__}
+    named = Scores(np.eye(3), users=range(1, 4), items=range(1, 4))
+    assert bridgeval.evaluate(named, truth, "Recall@1", history=history)["Recall@1"] == 1.0
+
+
+def test_the_index_that_pandas_makes_up_is_no_id():
+    frame = pd.DataFrame(np.eye(2), columns=["gin", "tea"])
+    with pytest.warns(IdsOutOfRangeWarning, match="1 user id"):
+        bridgeval.evaluate(Scores(frame), {1: ["gin"], 2: ["tea"]}, "Recall@1")
+
+
+@pytest.mark.parametrize(("truth", "side"), [({"ann": [0]}, "users"), ({0: ["tea"]}, "items")])
+def test_text_is_no_position(truth, side):
+    with pytest.raises(MisalignedError, match="are numbered from 0") as caught:
+        bridgeval.evaluate(Scores(np.eye(2)), truth, "Recall@1")
+    assert f"Scores(values, {side}=[...])" in caught.value.hint

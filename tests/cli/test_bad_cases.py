@@ -23,6 +23,7 @@ def bad(folder: Path) -> Path:
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     (folder / "ints.csv").write_text("user_id,item_id\n1,2\n")
     (folder / "bare.csv").write_text("1,2,0.5\n1,3,0.25\n")
+    (folder / "weights.csv").write_text("user_id,item_id,weight\nann,tea,0.5\n")
     (folder / "other.csv").write_text("name,color\nann,red\n")
     (folder / "broken.jsonl").write_text('{"user_id": 1, "item_id": 2}\n{"user_id": 1,\n')
     (folder / "head.csv").write_text("user_id,item_id,score\n")
@@ -46,6 +47,9 @@ def bad(folder: Path) -> Path:
         ("evaluate", WRONG_COMMAND, "RECS and TRUTH are missing", "evaluate --help"),
         ("evaluate recs.csv truth.csv --format word", WRONG_COMMAND, "'word' is not one of", "--help"),
         ("evaluate recs.csv truth.csv --columns user", WRONG_COMMAND, "part=column", "--help"),
+        ("evaluate weights.csv truth.csv", WRONG_DATA, "neither a score nor a rank", "--columns score=weight, or "),
+        ("evaluate recs.csv weights.csv", WRONG_DATA, "no gain, but a number", "--columns gain= to count every row"),
+        ("evaluate recs.csv truth.csv --columns user=", WRONG_COMMAND, "every table needs the user", "--columns user="),
         ("evaluate - - ", WRONG_COMMAND, "standard input can be read once", "file"),
         ("evaluate missing.csv truth.csv", WRONG_DATA, "there is no file to read (found: 'missing.csv')", "path"),
         ("evaluate picture.png truth.csv", WRONG_DATA, "'picture.png' is not a table", "Parquet, CSV"),

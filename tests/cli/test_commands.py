@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -269,3 +270,12 @@ def test_explain_refuses_two_different_metrics(run):
     assert done.returncode == 2
     assert "different metrics" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_ids_that_are_no_position_of_a_matrix_are_told_once(run, folder):
+    np.save(folder / "scores.npy", np.eye(3))
+    (folder / "from_1.csv").write_text("user_id,item_id\n1,1\n2,2\n3,3\n")
+    done = run("evaluate", "scores.npy", "from_1.csv", "-m", "Recall@1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: 1 user id(s)") == done.stderr.count("warning: 1 item id(s)") == 1
+    assert "items=range(1, 4)" in done.stderr

@@ -32,6 +32,24 @@ def test_yaml_is_read_as_well(folder: Path) -> None:
     assert request.metrics == ("nDCG@5",)
 
 
+def test_an_empty_name_of_a_column_leaves_the_part_out(run: Run, folder: Path) -> None:
+    # As they come, bob's first item is gin. By weight it is tea, which he wants: one of two, so Recall@1 = 0.5.
+    (folder / "weights.csv").write_text("user_id,item_id,weight\nbob,gin,1\nbob,tea,2\n")
+    (folder / "one.csv").write_text("user_id,item_id\nbob,tea\nbob,bun\n")
+    settings = {"recommendations": "weights.csv", "relevance": "one.csv", "metrics": ["Recall@1"], "format": "csv"}
+    (folder / "none.yaml").write_text(json.dumps(settings | {"columns": {"score": None}}))
+    (folder / "empty.yaml").write_text(json.dumps(settings | {"columns": {"score": ""}}))
+    (folder / "weight.yaml").write_text(json.dumps(settings | {"columns": {"score": "weight"}}))
+    for asked, value in (
+        (["--config", "none.yaml"], 0.0),
+        (["--config", "empty.yaml"], 0.0),
+        (["--config", "weight.yaml"], 0.5),
+        (["--config", "weight.yaml", "--columns", "score="], 0.0),
+    ):
+        done = run("evaluate", *asked)
+        assert f"Recall@1,1,all,{value}," in done.stdout, (asked, done.stdout, done.stderr)
+
+
 def test_every_flag_of_evaluate_is_a_setting() -> None:
     from bridgeval.cli.evaluate import evaluate
 

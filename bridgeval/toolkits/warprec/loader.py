@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ class WrittenLoader(TypedLoader):
         written = read_recommendations(recommendations) if is_path(recommendations) else recommendations
         given = {"relevance": relevance, **extras}
         read = {
-            name: read_split(value) if name in SPLITS and is_path(value) else open_table(value)
+            name: read_split(value, extras.get("columns")) if name in SPLITS and is_path(value) else open_table(value)
             for name, value in given.items()
         }
         return make_source(written.rows, read.pop("relevance"), **read)
@@ -111,19 +112,29 @@ def read_recommendations(path: str | os.PathLike[str]) -> Recommendations:
     return Recommendations(name["model"] if name else Path(path).stem, rows, len(numbers) - len(kept))
 
 
-def read_split(path: str | os.PathLike[str]) -> pa.Table:
-    """A file of `split/` (text or Parquet) with all its columns, the ids as strings."""
+def read_split(path: str | os.PathLike[str], columns: Mapping[str, str | None] | None = None) -> pa.Table:
+    """A file of `split/` (text or Parquet) with all its columns, the ids as strings.
+
+    Args:
+        path: the file.
+        columns: part -> column name, if the header has names of its own.
+    """
     table = _read_table(path)
     if table.column_names[0] == "0":
         names = ["user_id", "item_id", "rating", *table.column_names[3:]]
         table = table.rename_columns(names[: table.num_columns])
-    parts = find_columns("relevance", table.column_names)
+    parts = find_columns("relevance", table.column_names, columns)
     for part in ("user", "item"):
         at = table.column_names.index(parts[part])
         table = table.set_column(at, parts[part], table[parts[part]].cast(pa.large_string()))
     if "gain" in parts:
         at = table.column_names.index(parts["gain"])
         table = table.set_column(at, parts["gain"], pa.array(_read_numbers(table[parts["gain"]], path)))
+        return table
+    # A truth without ratings is refused if it has other numbers, so these must not stay text.
+    for at, name in enumerate(table.column_names):
+        if name not in parts.values():
+            table = table.set_column(at, name, _convert_numbers(table[name]))
     return table
 
 
@@ -166,6 +177,14 @@ def _read_table(path: str | os.PathLike[str]) -> pa.Table:
         raise InputError(
             f"{file!r} cannot be read", str(error).splitlines()[0], "is it a file that WarpRec wrote?"
         ) from error
+
+
+def _convert_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that is all numbers as float64; any other column as it is."""
+    try:
+        return pc.cast(column, pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return column
 
 
 def _is_number(text: str) -> bool:

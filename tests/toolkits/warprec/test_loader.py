@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bridgeval
-from bridgeval.errors import InputError, MisalignedError
+from bridgeval.errors import InputError, MisalignedError, MissingColumnError
 from bridgeval.toolkits.warprec import read_per_user, read_recommendations, read_split
 
 WRITTEN = Path(__file__).parent / "written"
@@ -105,6 +105,22 @@ def test_a_split_keeps_ids_as_strings_and_ratings_as_numbers(tmp_path):
     bare = tmp_path / "test.tsv"
     bare.write_text("01\t5\t3\n")
     assert read_split(bare).to_pylist() == [{"user_id": "01", "item_id": "5", "rating": 3.0}]
+
+
+def test_a_number_of_a_split_that_may_be_the_rating_is_asked_for(tmp_path):
+    split, recs = tmp_path / "test.tsv", tmp_path / "M_01.02.2026_00-00-00.tsv"
+    split.write_text("user_id\titem_id\tweight\n1\t7\t0\n1\t8\t1\n")
+    recs.write_text("user_id\titem_id\trating\n1\t8\t0.5\n")
+
+    def recall(**columns):
+        given = {"loader": "warprec", "history": split, "columns": columns}
+        return bridgeval.evaluate(recs, split, "Recall@1", **given)["Recall@1"]
+
+    with pytest.raises(MissingColumnError, match="the relevance has no gain, but a number that may be one"):
+        recall()
+    # The list has 8: the one relevant item by weight, one of two where every row counts.
+    assert recall(gain="weight") == 1.0
+    assert recall(gain=None) == 0.5
 
 
 def test_integer_ids_in_a_frame_do_not_match_the_strings_of_a_file(tmp_path):
