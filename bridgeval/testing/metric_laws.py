@@ -32,6 +32,7 @@ from bridgeval.testing.world import World, world as small_world
 
 CPU = torch.device("cpu")
 COPIES = 4
+ROUNDING = 1e-12
 
 
 def check_metric(metric: Metric, *, world: World | None = None) -> None:
@@ -44,6 +45,7 @@ def check_metric(metric: Metric, *, world: World | None = None) -> None:
     - `start()` is neutral, and has a result.
     - States pickle, and stay small: four times the users (of the same items) may not make a pickled state half as
       large again, unless it is or holds a `Collected`.
+    - Its number and every user's value lie within its `bounds`.
     - On CUDA, if it is available, the result is the same.
 
     Args:
@@ -224,6 +226,20 @@ def _states_stay_small(trial: Trial) -> None:
     require(len(many) <= 1.5 * len(one) + 64, f"{len(one)} bytes of {len(trial.slates)} users became {len(many)}")
 
 
+def _values_are_within_bounds(trial: Trial) -> None:
+    (low, high), single = trial.metric.bounds, trial.metric.per_user()
+    values = (
+        []
+        if trial.expected.value is None or getattr(trial.metric, "over", "") == "half_width"
+        else [trial.expected.value]
+    )
+    if single is not None:
+        table = Trial(single, trial.world).expected.per_user
+        values += [] if table is None else table.values.tolist()
+    beyond = [value for value in values if value < low - ROUNDING or value > high + ROUNDING]
+    require(not beyond, f"{beyond[:3]} of {len(values)} values are not within [{low:g}, {high:g}]")
+
+
 def _devices_change_nothing(trial: Trial) -> None:
     if torch.cuda.is_available():
         trial.expect(trial.result(device=torch.device("cuda")), "on the GPU")
@@ -264,5 +280,6 @@ LAWS: dict[str, Callable[[Trial], None]] = {
     "chunks and their order change nothing": _chunks_change_nothing,
     "states pickle": _states_pickle,
     "states stay small": _states_stay_small,
+    "values are within bounds": _values_are_within_bounds,
     "devices change nothing": _devices_change_nothing,
 }
