@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -43,6 +44,7 @@ Examples:
     show_default=True,
     help="How often a drop as large as the limit passes.",
 )
+@click.option("--other-inputs", is_flag=True, help="Allow a baseline of another truth or history.")
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix.")
 @click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
@@ -69,9 +71,10 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
 
 def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -> bool:
     import bridgeval
+    from bridgeval.baselines import check_report, parse_limit, save_baseline
     from bridgeval.cli.output import write_file
     from bridgeval.config import build_request
-    from bridgeval.systems import parse_limit, save_baseline
+    from bridgeval.verification import describe_request
 
     if not given["old"] and not given["save"]:
         raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")
@@ -85,9 +88,10 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
         by=request.slices(),
         **request.extras(),
     )
+    inputs = describe_request(request)
     holds = True
     if given["old"]:
-        gate = bridgeval.check(report, None, given["old"], limits, alpha=given["alpha"], by=report.by or None)
+        gate = check_report(report, inputs, given["old"], limits, given["alpha"], report.by, given["other_inputs"])
         click.echo(str(gate))
         holds = gate.holds
         if given["junit"]:
@@ -95,5 +99,6 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
         if given["markdown"]:
             write_file(given["markdown"], gate.to_markdown)
     if given["save"] and holds:
-        write_file(given["save"], lambda path: save_baseline(report, path))
+        recorded = replace(report, manifest={"inputs": inputs})
+        write_file(given["save"], lambda path: save_baseline(recorded, path))
     return holds

@@ -22,7 +22,7 @@ from bridgeval.choices import check_choices, list_choices
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Collected, Floats, Moments, State, Tally
-from bridgeval.engine.summary import OF_MOMENTS, UNBOUNDED, Bounds, Lone, Over, Result, half_width
+from bridgeval.engine.summary import NEVER_NEGATIVE, OF_MOMENTS, UNBOUNDED, Bounds, Lone, Over, Result, half_width
 from bridgeval.errors import BadParameterError
 from bridgeval.tables.ids import Ids
 
@@ -93,6 +93,11 @@ class Metric:
         A subclass whose bounds do not depend on parameters says `bounds = (0.0, 1.0)`.
         """
         return UNBOUNDED
+
+    @property
+    def number_bounds(self) -> Bounds:
+        """The bounds of the metric's own number, which is a mean, a median, ... of users' values."""
+        return self.bounds
 
     def needs(self) -> Needs:
         """The data that it reads besides the lists; checked before any data is read."""
@@ -231,6 +236,10 @@ class UserMetric(RankingMetric):
             raise BadParameterError(
                 f"{self.name} needs a confidence between 0 and 1", f"{self.confidence}", "0.95 is usual"
             )
+
+    @property
+    def number_bounds(self) -> Bounds:
+        return NEVER_NEGATIVE if self.over == "half_width" else self.bounds
 
     def values(self, blocks: Blocks) -> Tensor:
         """`[B]` float64: the value of each user, NaN where undefined."""

@@ -212,9 +212,10 @@ class Reports(Exports, Mapping[str, "Report"]):
 
 def _rows(system: str, report: Report) -> Iterator[Row]:
     for name, result in report.results.items():
-        k = getattr(report.metrics[name], "k", None)
+        metric = report.metrics[name]
+        k = getattr(metric, "k", None)
         if result.value is not None:
-            low, high = result.interval() or (math.nan, math.nan)
+            low, high = result.interval(bounds=metric.number_bounds) or (math.nan, math.nan)
             yield Row(system, report.marked(name), k, EVERYONE, result.value, low, high, result.users)
         for part, value in result.parts.items():
             yield Row(system, report.marked(f"{name}[{part}]"), k, EVERYONE, value, users=result.users)

@@ -100,7 +100,9 @@ def _make_cells(
 
 
 def _format_with_half_width(row: Row) -> str:
-    return row.text + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
+    # The longer side: the other may be cut off at the metric's bound.
+    half = max(row.high - row.value, row.value - row.low)
+    return row.text + ("" if math.isnan(row.low) else f" ± {half:.4f}")
 
 
 def _title(row: Row) -> str:

@@ -19,7 +19,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.state import State
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import Bounds, Result
 from bridgeval.errors import NeedError
 from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import hookimpl
@@ -227,17 +227,16 @@ def _states_stay_small(trial: Trial) -> None:
 
 
 def _values_are_within_bounds(trial: Trial) -> None:
-    (low, high), single = trial.metric.bounds, trial.metric.per_user()
-    values = (
-        []
-        if trial.expected.value is None or getattr(trial.metric, "over", "") == "half_width"
-        else [trial.expected.value]
-    )
-    if single is not None:
-        table = Trial(single, trial.world).expected.per_user
-        values += [] if table is None else table.values.tolist()
+    number, single = trial.expected.value, trial.metric.per_user()
+    table = None if single is None else Trial(single, trial.world).expected.per_user
+    _require_within([] if number is None else [number], trial.metric.number_bounds)
+    _require_within([] if table is None else table.values.tolist(), trial.metric.bounds)
+
+
+def _require_within(values: Sequence[float], bounds: Bounds) -> None:
+    low, high = bounds
     beyond = [value for value in values if value < low - ROUNDING or value > high + ROUNDING]
-    require(not beyond, f"{beyond[:3]} of {len(values)} values are not within [{low:g}, {high:g}]")
+    require(not beyond, f"{beyond[:3]} of {len(values)} value(s) are not within [{low:g}, {high:g}]")
 
 
 def _devices_change_nothing(trial: Trial) -> None:

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from bridgeval import evaluate
+from bridgeval.baselines import save_baseline
 from bridgeval.cli import program
-from bridgeval.systems import save_baseline
 from tests.stats.worsened import GOOD, TRUTH, USERS, WORSE, frame
 
 OLD = evaluate(GOOD, TRUTH, ["MRR@10", "HitRate@10"], per_user=True)
