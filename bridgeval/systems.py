@@ -29,7 +29,7 @@ from bridgeval.tables.slice_labels import read_slice_labels
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10")
 # Arguments of `evaluate` that a loader does not take.
-NOT_LOADED = ("loader", "convention", "device", "batch_size", "progress", "group", "per_user")
+NOT_LOADED = ("loader", "convention", "device", "batch_size", "memory", "progress", "group", "per_user")
 
 
 def compare(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import BY, FILES, options, settings_in
+from bridgeval.cli.options import BY, FILES, options, request_of_one
 from bridgeval.errors import BridgevalError, ConfigError
 
 
@@ -21,8 +21,7 @@ Examples:
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --by users.csv
 """,
 )
-@click.argument("recs")
-@click.argument("truth")
+@click.argument("files", nargs=-1, metavar="RECS TRUTH")
 @click.option(
     "--baseline",
     "old",
@@ -51,7 +50,7 @@ Examples:
 @click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if the gate holds.")
 @options((BY,), FILES)
 @click.pass_context
-def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:
+def check(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """A gate for pipelines: RECS may not be worse than a baseline by more than an acceptable drop.
 
     A non-inferiority test on paired users: the gate holds when, for every metric, a drop as large as its limit can be
@@ -61,7 +60,7 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
     from bridgeval.cli import SAID_NO, WRONG_COMMAND, say_error
 
     try:
-        holds = _run(context, recs, truth, given)
+        holds = _run(context, files, given)
     except BridgevalError as error:
         say_error(error)
         raise click.exceptions.Exit(WRONG_COMMAND) from error
@@ -69,19 +68,18 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
         raise click.exceptions.Exit(SAID_NO)
 
 
-def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -> bool:
+def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) -> bool:
     import bridgeval
     from bridgeval.baselines import check_report, parse_limit, save_baseline
     from bridgeval.cli.output import write_file
-    from bridgeval.config import build_request
     from bridgeval.verification import describe_request
 
     if not given["old"] and not given["save"]:
         raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")
     limits = [parse_limit(text, given["convention"]) for text in given["limits"]]
-    request = build_request({**settings_in(context), "recommendations": {"recs": recs}, "relevance": truth})
+    request, shown = request_of_one(context, files)
     report = bridgeval.evaluate(
-        request.tables["recommendations[recs]"],
+        shown,
         request.tables["relevance"],
         [limit.metric for limit in limits],
         per_user=True,

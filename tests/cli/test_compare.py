@@ -45,22 +45,22 @@ def differences(result):
 
 
 def test_files_a_folder_and_saved_values_give_the_same_differences(folder):
-    named = run(folder, "truth.csv", "good=runs/good.csv", "worse=runs/worse.parquet", *QUICK, "--format", "json")
-    runs = run(folder, "truth.csv", "runs", *QUICK, "--format", "json")
+    named = run(folder, "good=runs/good.csv", "worse=runs/worse.parquet", "truth.csv", *QUICK, "--format", "json")
+    runs = run(folder, "runs", "truth.csv", *QUICK, "--format", "json")
     saved = run(folder, "saved.parquet", *QUICK, "--format", "json")
     assert differences(named) == differences(runs) == differences(saved)
     assert differences(named)[0][:2] == ("worse", "good")
 
 
 def test_the_baseline_can_be_chosen_and_the_table_explains_its_marks(folder):
-    done = run(folder, "truth.csv", "runs", *QUICK, "--baseline", "worse")
+    done = run(folder, "runs", "truth.csv", *QUICK, "--baseline", "worse")
     assert done.exit_code == 0
     assert "▲" in done.stdout
     assert "significantly better" in done.stdout
 
 
 def test_slices_and_the_page_are_written(folder):
-    done = run(folder, "truth.csv", "runs", *QUICK, "--by", "halves.csv", "--report", "page.html", "--format", "md")
+    done = run(folder, "runs", "truth.csv", *QUICK, "--by", "halves.csv", "--report", "page.html", "--format", "md")
     assert done.exit_code == 0
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "<h2>Slices</h2>" in page
@@ -69,4 +69,4 @@ def test_slices_and_the_page_are_written(folder):
 
 def test_an_unpaired_test_is_refused(folder):
     with pytest.raises(BadParameterError, match="unpaired"):
-        run(folder, "truth.csv", "runs", *QUICK, "--test", "kruskal")
+        run(folder, "runs", "truth.csv", *QUICK, "--test", "kruskal")
