@@ -33,7 +33,7 @@ NOT_LOADED = ("loader", "convention", "device", "batch_size", "memory", "progres
 
 
 def compare(
-    systems: Mapping[str, Any],
+    systems: Mapping[str, Any] | Sequence[Any],
     relevance: Any = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
@@ -58,7 +58,8 @@ def compare(
 
     Args:
         systems: name -> recommendations as `evaluate` takes them, or a Report made with per_user=True, or the path of a
-            Parquet file of per-user values (columns metric, user, value, and system if it holds several).
+            Parquet file of per-user values (columns metric, user, value, and system if it holds several). Those of a
+            list are called "1", "2", ...
         relevance: the relevant items; not needed if no system is given as recommendations.
         metrics: as in `evaluate`; Reports and files are compared in the metrics that they have.
         baseline: the system that the others are compared with; the first one by default.
@@ -89,6 +90,7 @@ def compare(
     """
     settings: Any = (test, correction, family, alpha, power, resamples, halves, seed)
     how = Settings(*settings).check()
+    systems = _name_systems(systems)
     names = list(systems)
     chosen = _choose_pairs(names, baseline, pairs)
     labels = () if by is None else read_slice_labels(by)
@@ -152,6 +154,19 @@ class System:
         """The number of a metric, or its named parts; none if only per-user values are known."""
         result = None if self.report is None else self.report.results.get(metric)
         return {} if result is None else result.numbers(metric)
+
+
+def _name_systems(systems: Any) -> Mapping[str, Any]:
+    if isinstance(systems, list | tuple):
+        return {str(number): one for number, one in enumerate(systems, start=1)}
+    if isinstance(systems, Mapping) and not isinstance(systems, Report):
+        return systems
+    raise InputError(
+        "the systems are a mapping of name to recommendations, or a list",
+        f"an object of type {type(systems).__name__}",
+        "give e.g. {'old': recs_a, 'new': recs_b}",
+        argument="systems",
+    )
 
 
 def _score(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapping[str, Any]) -> System:

@@ -15,6 +15,7 @@ from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, NoUserInCommonWarning, UnknownMetricError
 from bridgeval.report.exports import Exports
+from bridgeval.report.table_view import format_note
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class Report(Exports, Mapping[str, float]):
     def notes(self) -> list[str]:
         """Counts that help to judge a number, for each metric that has any: joined pairs, sample sizes, clipping."""
         return [
-            f"{name}: " + ", ".join(f"{what} {value:,.4g}" for what, value in result.notes.items())
+            f"{name}: " + ", ".join(f"{what} {format_note(value)}" for what, value in result.notes.items())
             for name, result in self.results.items()
             if result.notes
         ]

@@ -17,7 +17,7 @@ from bridgeval.errors import BadValueError, InputError, MissingColumnError, NoLo
 from bridgeval.io.columns import ITEM, USER, Role, begin_sentence, find_columns
 from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
-from bridgeval.tables.ids import Ids
+from bridgeval.tables.ids import Ids, refuse_large
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
@@ -95,7 +95,9 @@ def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) 
     raise NoLoaderError(
         f"the {role} cannot be read",
         f"an object of type {type(value).__name__}",
-        "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
+        "call .collect() first"
+        if hasattr(value, "collect") and hasattr(value, "lazy")
+        else "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
     )
 
 
@@ -154,12 +156,24 @@ def _read_frame_rows(frame: Any, role: Role, columns: Mapping[str, str] | None) 
     names = column_names(frame)
     if names is None:
         return read_table_rows(to_table(frame), role, columns)
-    parts = find_columns(role, names, columns)
+    parts = _find_parts(frame, names, role, columns)
     if hasattr(type(frame), "iloc"):
         return _read_columns(role, parts, {name: _read_series(frame[name]) for name in parts.values()})
     if hasattr(frame, "get_column"):
         frame = frame.select(list(parts.values()))
     return _read_columns(role, parts, to_table(frame))
+
+
+def _find_parts(frame: Any, names: Sequence[str], role: Role, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Part -> column; the error about a pandas frame with a named index says how to make columns of it."""
+    try:
+        return find_columns(role, names, columns)
+    except MissingColumnError as error:
+        index = [name for name in getattr(getattr(frame, "index", None), "names", ()) if name is not None]
+        if not index:
+            raise
+        found = f"{error.found}, and {', '.join(map(repr, index))} in the index"
+        raise MissingColumnError(error.wrong, found, "make columns of the index: frame.reset_index()") from None
 
 
 def column_names(frame: Any) -> list[str] | None:
@@ -191,6 +205,7 @@ def _read_series(series: Any) -> pa.Array:
     try:
         return pa.array(series, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        refuse_large(series, f"integers of the column {series.name!r}")
         kinds = sorted({type(value).__name__ for value in series})
         raise BadValueError(
             f"the column {series.name!r} must hold integers, strings or numbers, all of one type",
@@ -213,7 +228,7 @@ def has_scores(value: Any, columns: Mapping[str, str] | None = None) -> bool:
             return True
         return isinstance(next(iter(first), None), tuple | list)
     names = column_names(value)
-    return names is None or "score" in find_columns("recommendations", names, columns)
+    return names is None or "score" in _find_parts(value, names, "recommendations", columns)
 
 
 def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:
