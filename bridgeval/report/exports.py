@@ -171,7 +171,7 @@ class Exports(ABC):
         worst = [
             f"{name}: {line}" if name else line
             for name, report in self.systems.items()
-            for line in (report.slices.sentences() if report.slices else ())
+            for line in (report.slices.headlines() if report.slices else ())
         ]
         return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted + worst
 

@@ -168,7 +168,7 @@ class Report(Exports, Mapping[str, float]):
         return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
 
     def __str__(self) -> str:
-        slices = self.slices.sentences() if self.slices else []
+        slices = self.slices.headlines() if self.slices else []
         sentences = self.population.sentences(self.metrics.values())
         return "\n".join([str(self.wide()), "", *sentences, *self.notes(), *slices])
 

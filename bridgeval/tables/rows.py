@@ -95,7 +95,7 @@ def read_rows(value: Any, role: Role, columns: Mapping[str, str] | None = None) 
     raise NoLoaderError(
         f"the {role} cannot be read",
         f"an object of type {type(value).__name__}",
-        "call .collect() first"
+        "a lazy frame is not read: give frame.collect()"
         if hasattr(value, "collect") and hasattr(value, "lazy")
         else "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
     )

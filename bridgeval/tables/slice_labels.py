@@ -65,11 +65,9 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
 
 
 def _read_table(table: Any) -> Iterator[Labels]:
-    several = (
-        [one for one in table.values() if isinstance(one, list | dict | set)] if isinstance(table, Mapping) else []
-    )
-    if several:
-        raise _refuse_several("of the slices", "user", repr(several[0]))
+    for label in table.values() if isinstance(table, Mapping) else ():
+        if isinstance(label, list | dict | set):
+            raise _refuse_several("of the slices", "user", repr(label))
     if isinstance(table, Mapping) or not is_frame(table):
         yield Labels("slice", "user", read_groups(table, "user", "the slices"))
         return
