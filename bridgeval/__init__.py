@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 # a test compares them. `x as x` marks a public name for type checkers.
 if TYPE_CHECKING:
     from bridgeval import errors as errors, metrics as metrics, plugin as plugin, testing as testing
+    from bridgeval.baselines import check as check, save_baseline as save_baseline
     from bridgeval.batch.candidates import Candidates as Candidates, sample_candidates as sample_candidates
     from bridgeval.batch.ranking import Ranking as Ranking, Relevance as Relevance
     from bridgeval.batch.scores import Scores as Scores
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from bridgeval.report.comparison import Comparison as Comparison
     from bridgeval.slices import sliced as sliced
     from bridgeval.spec import parse as parse
-    from bridgeval.systems import check as check, compare as compare, save_baseline as save_baseline
+    from bridgeval.systems import compare as compare
 
 __version__ = "0.1.0"
 
@@ -58,7 +59,7 @@ _HOMES = {
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
     "UserMetric": "bridgeval.engine.metric",
-    "check": "bridgeval.systems",
+    "check": "bridgeval.baselines",
     "compare": "bridgeval.systems",
     "entry": "bridgeval.convention",
     "evaluate": "bridgeval.evaluation",
@@ -67,7 +68,7 @@ _HOMES = {
     "inspect": "bridgeval.inspection",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.batch.candidates",
-    "save_baseline": "bridgeval.systems",
+    "save_baseline": "bridgeval.baselines",
     "sliced": "bridgeval.slices",
 }
 

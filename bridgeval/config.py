@@ -10,13 +10,14 @@ import os
 import sys
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import BridgevalWarning, ConfigError, InputError
+from bridgeval.io.columns import GAIN, RANK, SCORE
 from bridgeval.progress import announce
 
 if TYPE_CHECKING:
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
 LISTS = ("metrics", "by", "recs_columns", "truth_columns", "history_columns")
+# The names of files that hold relevant items.
+TRUTH_NAMES = (
+    "truth",
+    "ground_truth",
+    "groundtruth",
+    "gt",
+    "qrels",
+    "relevance",
+    "relevant",
+    "labels",
+    "test",
+    "holdout",
+)
 Format = Literal["table", "json", "csv", "md", "latex"]
 
 
@@ -81,9 +95,9 @@ class Request:
     def files(self) -> dict[str, str]:
         """Every file that is read: role -> path; systems are called `recommendations[name]`."""
         roles = {f"recommendations[{name}]": path for name, path in self.recommendations.items()}
-        others = {name: getattr(self, name) for name in PATHS}
+        others = {name: getattr(self, name) for name in ("relevance", *PATHS)}
         slices = {f"by[{path}]": path for path in self.by}
-        return roles | {"relevance": self.relevance} | {name: path for name, path in others.items() if path} | slices
+        return roles | {name: path for name, path in others.items() if path} | slices
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -91,14 +105,17 @@ class Request:
         asked = [role for role, path in self.files.items() if path == STDIN]
         if len(asked) > 1:
             raise ConfigError("standard input can be read once", f"- for {' and '.join(asked)}", "put one in a file")
-        return {role: self._open(role, path) for role, path in self.files.items()}
+        _refuse_truth_by_name(self)
+        tables = {role: self._open(role, path) for role, path in self.files.items()}
+        _refuse_truth_by_columns(self, tables)
+        return tables
 
     @cached_property
     def streamed(self) -> bool:
         """Whether lists or relevance are larger than memory, so that their paths are handed on and not their tables."""
         from bridgeval.io.datasets import estimate_memory, open_dataset, parse_bytes
 
-        paths = [*self.recommendations.values(), self.relevance]
+        paths = [*self.recommendations.values(), *filter(None, [self.relevance])]
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
         budget = parse_bytes(self.memory)
@@ -133,6 +150,37 @@ class Request:
             return path
         with announce(f"reading {path}"):
             return read_input(path, names, self.text_ids)
+
+
+def _refuse_truth_by_name(request: Request) -> None:
+    """Raises if a system is the file of the truth, or, unlike that one, is called as a truth is."""
+    truth = request.relevance
+    for name, path in request.recommendations.items():
+        named = name in TRUTH_NAMES and parse_system(truth)[0] not in TRUTH_NAMES
+        if name == parse_system(path)[0] and path != STDIN and (path == truth or named):
+            raise ConfigError(
+                f"{path!r} is given as a system, but looks like the truth",
+                f"{truth!r} as TRUTH",
+                f"TRUTH comes last, or is named with --truth; if it is a system, name it: mine={path}",
+            )
+
+
+def _refuse_truth_by_columns(request: Request, tables: Mapping[str, Any]) -> None:
+    """Raises if the truth has scores or ranks, as recommendations have, and no gains, and a system has none."""
+    names: dict[str, Sequence[str]] = {role: getattr(table, "column_names", ()) for role, table in tables.items()}
+    truth, columns = names.get("relevance", ()), request.columns
+    scored = [name for name in truth if name.lower() in {*SCORE, *RANK} - {*GAIN}]
+    if not scored or any(name.lower() in GAIN or name == columns.get("gain") for name in truth):
+        return
+    for system in request.recommendations:
+        shown = names[f"recommendations[{system}]"]
+        ranked = {columns.get("score"), columns.get("rank")}
+        if shown and not any(name.lower() in (*SCORE, *RANK) or name in ranked for name in shown):
+            raise ConfigError(
+                f"TRUTH and RECS seem to be exchanged: {request.relevance!r} has scores and {system!r} has none",
+                f"{scored[0]!r} in {request.relevance!r}; columns {', '.join(map(repr, shown))} of {system!r}",
+                f"TRUTH comes last, or is named with --truth; for a gain say --columns gain={scored[0]}",
+            )
 
 
 SETTINGS = tuple(one.name for one in fields(Request))

@@ -160,7 +160,7 @@ def _suggest_form(recommendations: Any, relevance: Any) -> str:
     """A hint for objects that no loader reads."""
     for value in (recommendations, relevance):
         if hasattr(value, "collect") and hasattr(value, "lazy"):
-            return "call .collect() first"
+            return "a lazy frame is not read: give frame.collect()"
         if len(getattr(value, "shape", ())) == 2 and not hasattr(value, "columns"):
             return "a matrix of scores belongs in bridgeval.Scores(matrix), rows of users and items in a data frame"
         if isinstance(value, list):

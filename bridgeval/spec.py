@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from bridgeval.plugins import Plugins
 
 
+# What people type, without case and underscores -> the native metric that is suggested; never taken in silence, for
+# libraries differ in what these names stand for.
+SYNONYMS = {
+    "hr": "HitRate", "hit": "HitRate", "hits": "HitRate", "hitratio": "HitRate", "success": "HitRate",
+    "p": "Precision", "prec": "Precision", "r": "Recall", "rec": "Recall",
+    "ap": "MAP", "averageprecision": "MAP", "meanaverageprecision": "MAP",
+    "rr": "MRR", "reciprank": "MRR", "reciprocalrank": "MRR", "meanreciprocalrank": "MRR",
+    "f": "F1", "fscore": "F1", "f1score": "F1", "fmeasure": "F1", "aucroc": "RocAuc",
+    "cov": "Coverage", "catalogcoverage": "Coverage", "cataloguecoverage": "Coverage",
+}  # fmt: skip
+
+
 def parse(text: str, convention: str | None = None, plugins: Plugins | None = None) -> list[Metric]:
     """The metrics that a name asks for, one for each cutoff.
 
@@ -138,11 +150,11 @@ def _make(
 ) -> Metric:
     label = None
     if toolkit is None:
-        maker: Callable[..., Any] = _find_native(name, known)
+        maker: Callable[..., Any] = _find_native(name, known, text)
     else:
         found = find_convention(toolkit, known).find(name)
         if found is None:
-            raise _refuse_name(f"{toolkit}:{name}", known)
+            raise _refuse_name(f"{toolkit}:{name}", known, text)
         own, maker = found
         given = [f"{key}={literal(value)}" for key, value in parameters.items()]
         label = f"{toolkit}:{own}" + (f"({', '.join(given)})" if given else "")
@@ -215,11 +227,11 @@ def _takes_cutoff(toolkit: str | None, name: str, known: Plugins) -> bool:
     return parameters is None or "k" in parameters
 
 
-def _find_native(name: str, known: Plugins) -> type[Metric]:
+def _find_native(name: str, known: Plugins, text: str = "") -> type[Metric]:
     for own, metric in known.metrics.items():
         if own.lower() == name.lower():
             return metric
-    raise _refuse_name(name, known)
+    raise _refuse_name(name, known, text)
 
 
 def find_convention(toolkit: str, known: Plugins) -> Convention:
@@ -232,7 +244,12 @@ def find_convention(toolkit: str, known: Plugins) -> Convention:
     return known.conventions[toolkit]
 
 
-def _refuse_name(name: str, known: Plugins) -> UnknownMetricError:
+def _refuse_name(name: str, known: Plugins, text: str = "") -> UnknownMetricError:
+    """The error for an unknown name; it suggests what the text would be under a known one."""
+    meant = _find_synonyms(name, known)
+    if meant:
+        suggested = ", ".join((text or name).replace(name, one, 1) for one in meant)
+        return UnknownMetricError(f"there is no metric {name!r}", hint=f"did you mean {suggested}?")
     everything = names(known)
     spelled = {one.lower(): one for one in everything}
     near = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)
@@ -241,3 +258,13 @@ def _refuse_name(name: str, known: Plugins) -> UnknownMetricError:
     nearest = ", ".join(spelled[one] for one in near)
     hint = f"did you mean {nearest}?" if nearest else "`bridgeval metrics` lists them all"
     return UnknownMetricError(f"there is no metric {name!r}", hint=hint)
+
+
+def _find_synonyms(name: str, known: Plugins) -> list[str]:
+    """The known names that a common synonym stands for: a native one, or those of the toolkit before the colon."""
+    toolkit, _, bare = name.rpartition(":")
+    native = SYNONYMS.get(bare.lower().replace("_", ""))
+    if native is None or not toolkit:
+        return [] if native is None else [native]
+    makers = known.conventions[toolkit].metrics.items()
+    return [f"{toolkit}:{own}" for own, maker in makers if getattr(_find_target(maker), "name", "") == native]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import InputError
-from bridgeval.report.manifest import STDIN, describe_file, versions
+from bridgeval.report.manifest import HASHED_BY_ROW, STDIN, describe_file, describe_inputs, versions
 
 if TYPE_CHECKING:
     from bridgeval.config import Request
@@ -36,6 +36,16 @@ def record_request(request: Request, folder: str) -> dict[str, Any]:
         "inputs": {r: {"path": _relative(path, folder), **describe_file(path)} for r, path in request.files.items()},
         "seed": None,
     }
+
+
+def describe_request(request: Request) -> dict[str, dict[str, Any]]:
+    """Size and hashes of the truth and of the history: of the rows that were read, and of the files."""
+    roles = [role for role in HASHED_BY_ROW if role in request.files]
+    described = describe_inputs({role: request.tables[role] for role in roles}, request.columns)
+    for role in roles:
+        path = request.files[role]
+        described[role] |= {} if path == STDIN else describe_inputs({role: path}, request.columns)[role]
+    return described
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from bridgeval.errors import (
     DuplicateRowsWarning,
     InputError,
     MisalignedError,
+    MissingColumnError,
     NoLoaderError,
     NoUserInCommonWarning,
     SpecError,
@@ -277,3 +278,56 @@ def test_sides_without_common_users_give_a_warning():
         bridgeval.evaluate(shown, {"ann": {"tea"}}, "Recall@2")
     assert caught[0].filename == __file__
     bridgeval.evaluate(shown, {"Ann": {"rum"}}, "Recall@2")
+
+
+@pytest.mark.parametrize("big", [2**70, -(2**64), 2**63])
+def test_an_id_beyond_64_bits_is_refused_with_what_to_do(big):
+    recs = pd.DataFrame({"user_id": [big, 1], "item_id": [10, 11]})
+    for given in ({big: [10]}, {1: [big]}, recs):
+        with pytest.raises(BadValueError, match=rf"must fit in 64 bits.*{big}.*strings"):
+            evaluate(given)
+
+
+def test_ids_in_the_index_of_a_frame_become_columns_by_reset_index():
+    for recs in (RECS.set_index("user_id"), RECS.set_index(["user_id", "item_id"])):
+        with pytest.raises(MissingColumnError, match=r"'user_id'.* in the index.*reset_index\(\)"):
+            evaluate(recs)
+        assert evaluate(recs.reset_index())["Recall@2"] == 0.5
+    with pytest.raises(MissingColumnError, match="reset_index"):
+        evaluate(truth=TRUTH.set_index("user_id"))
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    lazy = pl.from_pandas(TRUTH).lazy()
+    for arguments in ({"recs": lazy}, {"truth": lazy}, {"metrics": "Novelty@2", "history": lazy}):
+        with pytest.raises(NoLoaderError, match=r"\.collect\(\)"):
+            evaluate(**arguments)
+
+
+def test_a_column_of_lists_is_to_be_exploded_and_not_made_text():
+    truth = pd.DataFrame({"user_id": [1, 2], "item_id": [[11, 12], [10]]})
+    with pytest.raises(BadValueError, match="explode") as caught:
+        evaluate(truth=truth)
+    assert "astype" not in str(caught.value)
+    # User 1 wants 11 and 12 and is shown 11; user 2 wants 10 and is shown it: (1/2 + 1) / 2.
+    assert evaluate(truth=truth.explode("item_id").astype("int64"))["Recall@2"] == 0.75
+
+
+def test_a_file_without_a_header_says_what_to_do_in_python(tmp_path):
+    (tmp_path / "bare.tsv").write_text("1\t10\t0.5\n")
+    with pytest.raises(InputError, match=r"pandas\.read_csv\(path, sep='\\t', names=\['user_id'"):
+        evaluate(str(tmp_path / "bare.tsv"))
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        pd.DataFrame({"user_id": [1, 2], "genres": [["a", "b"], ["c"]]}),
+        pl.DataFrame({"item_id": [10, 11], "genres": [["a", "b"], ["c"]]}),
+        {1: ["a", "b"], 2: ["c"]},
+    ],
+    ids=["pandas", "polars", "mapping"],
+)
+def test_lists_as_labels_of_slices_are_refused(by):
+    with pytest.raises(BadValueError, match=r"are lists, but each (user|item) has one label of a kind"):
+        evaluate(by=by)

@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
-from bridgeval import Ranking, Relevance, parse
+from bridgeval import Ranking, Relevance, parse, plugins
 from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
 from bridgeval.metrics import F1, MAP, Precision, nDCG
-from bridgeval.spec import names, parse_all
+from bridgeval.spec import SYNONYMS, names, parse_all
 
 RECTOOLS = nDCG(10, gain="binary", ideal="k", ranking=Ranking(ties="given"), relevance=Relevance(above=None))
 
@@ -115,3 +115,38 @@ def test_every_name_is_listed_once():
     listed = [name.lower() for name in names()]
     assert len(listed) == len(set(listed))
     assert {"ndcg", "rectools:ndcg"} <= set(listed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        ("hr@10", "HitRate@10"),
+        ("Hit@5,10", "HitRate@5,10"),
+        ("P@10", "Precision@10"),
+        ("prec@5", "Precision@5"),
+        ("R@20", "Recall@20"),
+        ("rec@20", "Recall@20"),
+        ("AP@10", "MAP@10"),
+        ("mean_average_precision@10", "MAP@10"),
+        ("rr@10", "MRR@10"),
+        ("P(divide_by='shown')@5", "Precision(divide_by='shown')@5"),
+        ("replay:hr@5", "replay:HitRate@5"),
+        ("ranx:hr@5", "ranx:hit_rate@5, ranx:hits@5"),
+        ("F1(metric_1='hr')@5", "HitRate"),
+    ],
+)
+def test_names_that_people_type_are_suggested_and_not_guessed(typed, suggested):
+    with pytest.raises(UnknownMetricError) as caught:
+        parse(typed)
+    assert caught.value.hint == f"did you mean {suggested}?"
+
+
+@pytest.mark.parametrize("typed", ["map@10", "ndcg@10", "hitrate@10", "mrr@10", "recall@10", "precision@10", "f1@10"])
+def test_natives_are_found_in_any_case(typed):
+    assert str(parse(typed)[0]).lower() == typed
+
+
+def test_every_synonym_stands_for_a_metric_and_is_none_itself():
+    native = {name.lower(): name for name in plugins.installed().metrics}
+    assert not SYNONYMS.keys() & native.keys()
+    assert set(SYNONYMS.values()) <= set(native.values())

@@ -249,3 +249,17 @@ def test_the_page_of_saved_values_alone_shows_the_comparison(tmp_path):
         {n: evaluate(r, TRUTH, "MRR@10", per_user=True).collected for n, r in (("a", WEAK), ("b", STRONG))}, path
     )
     assert "Compared with a" in compare({"a": path, "b": path}, **QUICK).to_html()
+
+
+def test_a_list_of_systems_is_numbered():
+    frames = [pd.DataFrame([(u, i) for u, items in recs.items() for i in items], columns=["user_id", "item_id"])
+              for recs in (WEAK, STRONG)]  # fmt: skip
+    listed = compare(frames, TRUTH, "MRR@10", **QUICK)
+    named = compare({"1": WEAK, "2": STRONG}, TRUTH, "MRR@10", **QUICK)
+    assert listed.names == ("1", "2")
+    assert listed.differences == named.differences
+
+
+def test_one_frame_is_no_list_of_systems():
+    with pytest.raises(InputError, match=r"mapping of name to recommendations, or a list.*DataFrame"):
+        compare(pd.DataFrame({"user_id": [1], "item_id": [2]}), TRUTH)

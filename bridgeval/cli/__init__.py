@@ -170,7 +170,7 @@ def spell_flag(argument: str, value: Any = None) -> str:
     flag = FLAGS.get(argument, f"--{argument.replace('_', '-')}")
     if isinstance(value, Mapping):
         value = ",".join(f"{key}={'...' if one is ... else one or ''}" for key, one in value.items())
-    return flag if value is None else f"{flag} {value}"
+    return flag if value is None or value is True else f"{flag} {value}"
 
 
 def say(message: str, hint: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from bridgeval.cli.options import BY, FILES, options, settings_in
+from bridgeval.cli.options import BY, FILES, options, request_of_one
 from bridgeval.errors import BridgevalError, ConfigError
 
 
@@ -20,8 +21,7 @@ Examples:
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --by users.csv
 """,
 )
-@click.argument("recs")
-@click.argument("truth")
+@click.argument("files", nargs=-1, metavar="RECS TRUTH")
 @click.option(
     "--baseline",
     "old",
@@ -43,13 +43,14 @@ Examples:
     show_default=True,
     help="How often a drop as large as the limit passes.",
 )
+@click.option("--other-inputs", is_flag=True, help="Allow a baseline of another truth or history.")
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix.")
 @click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
 @click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if the gate holds.")
 @options((BY,), FILES)
 @click.pass_context
-def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> None:
+def check(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """A gate for pipelines: RECS may not be worse than a baseline by more than an acceptable drop.
 
     A non-inferiority test on paired users: the gate holds when, for every metric, a drop as large as its limit can be
@@ -59,7 +60,7 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
     from bridgeval.cli import SAID_NO, WRONG_COMMAND, say_error
 
     try:
-        holds = _run(context, recs, truth, given)
+        holds = _run(context, files, given)
     except BridgevalError as error:
         say_error(error)
         raise click.exceptions.Exit(WRONG_COMMAND) from error
@@ -67,27 +68,28 @@ def check(context: click.Context, /, recs: str, truth: str, **given: Any) -> Non
         raise click.exceptions.Exit(SAID_NO)
 
 
-def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -> bool:
+def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) -> bool:
     import bridgeval
+    from bridgeval.baselines import check_report, parse_limit, save_baseline
     from bridgeval.cli.output import write_file
-    from bridgeval.config import build_request
-    from bridgeval.systems import parse_limit, save_baseline
+    from bridgeval.verification import describe_request
 
     if not given["old"] and not given["save"]:
         raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")
     limits = [parse_limit(text, given["convention"]) for text in given["limits"]]
-    request = build_request({**settings_in(context), "recommendations": {"recs": recs}, "relevance": truth})
+    request, shown = request_of_one(context, files)
     report = bridgeval.evaluate(
-        request.tables["recommendations[recs]"],
+        shown,
         request.tables["relevance"],
         [limit.metric for limit in limits],
         per_user=True,
         by=request.slices(),
         **request.extras(),
     )
+    inputs = describe_request(request)
     holds = True
     if given["old"]:
-        gate = bridgeval.check(report, None, given["old"], limits, alpha=given["alpha"], by=report.by or None)
+        gate = check_report(report, inputs, given["old"], limits, given["alpha"], report.by, given["other_inputs"])
         click.echo(str(gate))
         holds = gate.holds
         if given["junit"]:
@@ -95,5 +97,6 @@ def _run(context: click.Context, recs: str, truth: str, given: dict[str, Any]) -
         if given["markdown"]:
             write_file(given["markdown"], gate.to_markdown)
     if given["save"] and holds:
-        write_file(given["save"], lambda path: save_baseline(report, path))
+        recorded = replace(report, manifest={"inputs": inputs})
+        write_file(given["save"], lambda path: save_baseline(recorded, path))
     return holds

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridgeval.cli.options import ASKING, FILES, WRITING, options, settings_in
+from bridgeval.cli.options import ASKING, FILES, WRITING, options, read_settings
+from bridgeval.errors import ConfigError
 
 if TYPE_CHECKING:
+    from bridgeval.config import Request
     from bridgeval.report.comparison import Comparison
 
 TESTING = (
@@ -31,56 +33,71 @@ TESTING = (
     epilog="""
 \b
 Examples:
-  bridgeval compare truth.parquet old=a.parquet new=b.parquet -m nDCG@10 -m Recall@10
-  bridgeval compare truth.tsv runs/ --pairs all --report page.html
-  bridgeval compare truth.tsv old=a.tsv new=b.tsv --by users.csv --format md
+  bridgeval compare old=a.parquet new=b.parquet truth.parquet -m nDCG@10 -m Recall@10
+  bridgeval compare runs/ truth.tsv --pairs all --report page.html
+  bridgeval compare old=a.tsv new=b.tsv --truth truth.tsv --by users.csv --format md
+  bridgeval compare --config study.toml
   bridgeval compare saved.parquet            (written by `evaluate --per-user`)
 """
 )
-@click.argument("files", nargs=-1, metavar="[TRUTH] RECS...", required=True)
+@click.argument("files", nargs=-1, metavar="[RECS]... [TRUTH]")
 @options(ASKING, FILES, TESTING, WRITING)
 @click.pass_context
-def compare(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
+def compare(context: click.Context, /, files: tuple[str, ...], config: str | None, **given: Any) -> None:
     """Is one system better than another?
 
-    TRUTH comes first. RECS is one file for each system: NAME=FILE names the system, a folder stands for the files in
-    it, a file of per-user values for the systems in it. With per-user values alone, leave out TRUTH.
+    RECS is one file for each system: NAME=FILE names the system, a folder stands for the files in it, a file of
+    per-user values for the systems in it. TRUTH comes last, as in `evaluate`. With per-user values alone, leave out
+    TRUTH.
     """
     import bridgeval
-    from bridgeval.config import read_input
 
-    systems, truth, evaluation = _read_inputs(context, files)
-    if len(systems) < 2:
-        found = f"only {', '.join(systems)} was given" if systems else "none was given"
-        raise click.UsageError(f"Two systems are needed after TRUTH, but {found}.", context)
+    systems, request = _read_inputs(context, files, config)
     comparison = bridgeval.compare(
         systems,
-        truth,
-        given["metrics"] or ("nDCG@10", "Recall@10"),
+        request.tables["relevance"] if request.relevance else None,
+        request.metrics,
         baseline=given["against"],
-        by=[read_input(path, text_ids=given["text_ids"]) for path in given["by"]] or None,
+        by=request.slices(),
         **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
-        **evaluation,
+        **_list_evaluation_arguments(request),
     )
-    _write(comparison, given)
+    _write(comparison, request)
 
 
-def _read_inputs(context: click.Context, files: Sequence[str]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
-    """Systems, truth, and further arguments of `evaluate`."""
+def _read_inputs(context: click.Context, files: Sequence[str], config: str | None) -> tuple[dict[str, Any], Request]:
+    """The systems, and the request of those that are recommendations; its truth is "" if none is."""
     from bridgeval.config import build_request, name_systems
     from bridgeval.stats.paired_values import is_user_values
 
-    saved = is_user_values(files[0].rpartition("=")[2])
-    truth, runs = ("", files) if saved else (files[0], files[1:])
-    paths = name_systems(_find_systems(runs))
+    # Where per-user values stand last, there is no truth.
+    settings = read_settings(context, files, config, not files or not is_user_values(files[-1].rpartition("=")[2]))
+    runs = settings.get("recommendations", ())
+    named = [f"{name}={path}" for name, path in runs.items()] if isinstance(runs, dict) else runs
+    paths = name_systems(_find_systems([named] if isinstance(named, str) else named))
+    if len(paths) < 2:
+        found = f"only {', '.join(paths)} was given" if paths else "none was given"
+        raise click.UsageError(f"Two systems are needed before TRUTH, but {found}.", context)
     lists = {name: path for name, path in paths.items() if not is_user_values(path)}
-    if not lists:
-        return paths, None, {}
-    if not truth:
-        raise click.UsageError("TRUTH must be the first file where systems are given as recommendations.", context)
-    request = build_request({**settings_in(context), "recommendations": lists, "relevance": truth})
-    tables = {name: request.tables[f"recommendations[{name}]"] for name in lists}
-    return {**paths, **tables}, request.tables["relevance"], request.extras() | {"convention": request.convention}
+    if lists and "relevance" not in settings:
+        raise click.UsageError("TRUTH must be the last file where systems are given as recommendations.", context)
+    truth = settings["relevance"] if lists else ""
+    request = build_request(
+        settings | {"recommendations": lists, "relevance": truth}, f"the config {config!r}" if config else ""
+    )
+    return {**paths, **{name: request.tables[f"recommendations[{name}]"] for name in lists}}, request
+
+
+def _list_evaluation_arguments(request: Request) -> dict[str, Any]:
+    """The further arguments of `evaluate`."""
+    if request.baseline:
+        raise ConfigError(
+            "a comparison has no file of a baseline for unexpectedness",
+            f"baseline = {request.baseline!r}",
+            "leave it out of the config; --baseline names the system to compare with",
+        )
+    how = {"device": request.device, "batch_size": request.batch_size, "memory": request.memory}
+    return request.extras() | how | {"convention": request.convention}
 
 
 def _find_systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -99,10 +116,10 @@ def _find_systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield name, path
 
 
-def _write(found: Comparison, given: dict[str, Any]) -> None:
+def _write(found: Comparison, request: Request) -> None:
     from bridgeval.cli.output import WRITERS, write_file, write_text
 
-    writer = WRITERS.get(given["format"])
-    write_text(f"{found}\n" if writer is None else getattr(found, writer)(), given["out"])
-    if given["report"]:
-        write_file(given["report"], found.to_html)
+    writer = WRITERS.get(request.format)
+    write_text(f"{found}\n" if writer is None else getattr(found, writer)(), request.out)
+    if request.report:
+        write_file(request.report, found.to_html)

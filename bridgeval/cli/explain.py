@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import READING, MetricName, options, request_from
+from bridgeval.cli.options import READING, MetricName, options, request_of_one
 
 
 @click.command(
@@ -17,13 +17,12 @@ Examples:
   bridgeval explain recs.csv truth.csv replay:MAP@5 "MAP(divide_by='k')@5"
 """
 )
-@click.argument("recs")
-@click.argument("truth")
+@click.argument("files", nargs=-1, metavar="RECS TRUTH")
 @click.argument("first", type=MetricName())
 @click.argument("second", type=MetricName())
 @options(READING)
 @click.pass_context
-def explain(context: click.Context, /, recs: str, truth: str, first: str, second: str, **_: Any) -> None:
+def explain(context: click.Context, /, files: tuple[str, ...], first: str, second: str, **_: Any) -> None:
     """Explain why two definitions of one metric give two numbers.
 
     Switches one parameter after another from FIRST to SECOND and prints the effect of each; the effects add up to the
@@ -31,7 +30,6 @@ def explain(context: click.Context, /, recs: str, truth: str, first: str, second
     """
     import bridgeval
 
-    request = request_from(context, [recs, truth], None)
-    (system,) = request.recommendations
-    shown, relevant = request.tables[f"recommendations[{system}]"], request.tables["relevance"]
-    click.echo(str(bridgeval.explain(shown, relevant, first, second, **request.extras())))
+    request, shown = request_of_one(context, files)
+    found = bridgeval.explain(shown, request.tables["relevance"], first, second, **request.extras())
+    click.echo(str(found))

@@ -53,7 +53,9 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
         return [click.shell_completion.CompletionItem(name) for name in spec.names() if name.lower().startswith(start)]
 
 
+TRUTH = click.option("--truth", "relevance", type=FILE, help="The relevant items, if they are not the last file.")
 FILES = (
+    TRUTH,
     click.option("--history", "--train", type=FILE, help="Training interactions: for novelty, popularity, seen items."),
     click.option("--catalogue", type=FILE, help="All items that could have been shown."),
     click.option("--item-groups", type=FILE, help="Item and its group, for fairness between items."),
@@ -107,18 +109,40 @@ def options(*groups: Sequence[Callable[[Command], Command]]) -> Callable[[Comman
     return add
 
 
-def request_from(context: click.Context, files: Sequence[str], config: str | None) -> Request:
-    """The Request of a config file and of the flags that were given; flags override it."""
-    from bridgeval.config import build_request, read_config
+def request_from(context: click.Context, files: Sequence[str], config: str | None = None) -> Request:
+    """The Request of a config file, of the flags that were given, which override it, and of the files."""
+    from bridgeval.config import build_request
 
-    settings = (read_config(config) if config else {}) | settings_in(context)
-    if len(files) == 1:
-        raise click.UsageError("RECS and TRUTH are two files, but only one was given.", context)
+    return build_request(read_settings(context, files, config), f"the config {config!r}" if config else "")
+
+
+def request_of_one(context: click.Context, files: Sequence[str]) -> tuple[Request, Any]:
+    """The Request of one system, and its recommendations."""
+    request = request_from(context, files)
+    if len(request.recommendations) > 1:
+        raise click.UsageError(f"One file of RECS is taken, but {len(request.recommendations)} were given.", context)
+    (system,) = request.recommendations
+    return request, request.tables[f"recommendations[{system}]"]
+
+
+def read_settings(
+    context: click.Context, files: Sequence[str], config: str | None, truth_last: bool = True
+) -> dict[str, Any]:
+    """The settings of a Request. TRUTH is the last of the files, unless --truth names it or there is none."""
+    from bridgeval.config import read_config
+
+    typed = settings_in(context)
+    settings = (read_config(config) if config else {}) | typed
+    if files and truth_last and "relevance" not in typed:
+        if len(files) == 1:
+            raise click.UsageError("RECS and TRUTH are two files, but only one was given.", context)
+        *files, settings["relevance"] = files
     if files:
-        settings |= {"recommendations": list(files[:-1]), "relevance": files[-1]}
+        settings["recommendations"] = list(files)
     elif not config:
-        raise click.UsageError("RECS and TRUTH are missing.", context)
-    return build_request(settings, f"the config {config!r}" if config else "")
+        missing = "RECS is" if "relevance" in typed else "RECS and TRUTH are"
+        raise click.UsageError(f"{missing} missing.", context)
+    return settings
 
 
 def settings_in(context: click.Context) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from bridgeval.choices import check_choices, list_choices
 from bridgeval.engine.blocks import Block, Blocks, Counted, Users
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Collected, Floats, Moments, State, Tally
-from bridgeval.engine.summary import OF_MOMENTS, Lone, Over, Result, half_width
+from bridgeval.engine.summary import NEVER_NEGATIVE, OF_MOMENTS, UNBOUNDED, Bounds, Lone, Over, Result, half_width
 from bridgeval.errors import BadParameterError
 from bridgeval.tables.ids import Ids
 
@@ -85,6 +85,19 @@ class Metric:
     def default_parameters(cls) -> Mapping[str, Any]:
         """Flat parameter -> its default; `dataclasses.MISSING` if it must be given."""
         return _flatten({f.name: f.default for f in fields(cls)})
+
+    @property
+    def bounds(self) -> Bounds:
+        """The lowest and the highest value of a user, or of the whole where users have none; infinite if not known.
+
+        A subclass whose bounds do not depend on parameters says `bounds = (0.0, 1.0)`.
+        """
+        return UNBOUNDED
+
+    @property
+    def number_bounds(self) -> Bounds:
+        """The bounds of the metric's own number, which is a mean, a median, ... of users' values."""
+        return self.bounds
 
     def needs(self) -> Needs:
         """The data that it reads besides the lists; checked before any data is read."""
@@ -223,6 +236,10 @@ class UserMetric(RankingMetric):
             raise BadParameterError(
                 f"{self.name} needs a confidence between 0 and 1", f"{self.confidence}", "0.95 is usual"
             )
+
+    @property
+    def number_bounds(self) -> Bounds:
+        return NEVER_NEGATIVE if self.over == "half_width" else self.bounds
 
     def values(self, blocks: Blocks) -> Tensor:
         """`[B]` float64: the value of each user, NaN where undefined."""

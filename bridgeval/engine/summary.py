@@ -11,6 +11,11 @@ from bridgeval.engine.state import UserTable
 
 Over = Literal["mean", "median", "lower_median", "max", "half_width", "per_user"]
 Lone = Literal["undefined", "zero"]
+# The lowest and the highest value; either may be infinite.
+Bounds = tuple[float, float]
+UNBOUNDED: Bounds = (-math.inf, math.inf)
+NEVER_NEGATIVE: Bounds = (0.0, math.inf)
+SHARE: Bounds = (0.0, 1.0)
 # Summaries that need the moments of the values only, not every user's value.
 OF_MOMENTS = ("mean", "half_width")
 
@@ -46,12 +51,26 @@ class Result:
         value = {} if self.value is None else {name: self.value}
         return value | {f"{name}[{part}]": number for part, number in self.parts.items()}
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
-        """Normal interval of the mean; None where there is no spread to take it from."""
+    def interval(self, confidence: float = 0.95, bounds: Bounds = UNBOUNDED) -> tuple[float, float] | None:
+        """Normal interval of the mean, clipped to the metric's bounds; None where there is no spread to take it from.
+
+        >>> Result(0.5, users=2, deviation=0.5).interval(bounds=SHARE)
+        (0.0, 1.0)
+        """
         if self.value is None or not self.users or self.deviation is None:
             return None
         half = half_width(self.deviation, self.users, confidence)
-        return self.value - half, self.value + half
+        return clip(self.value - half, bounds), clip(self.value + half, bounds)
+
+
+def clip(value: float, bounds: Bounds) -> float:
+    """The value, or the bound that it lies beyond; NaN stays NaN.
+
+    >>> clip(1.2, SHARE), clip(-0.1, SHARE), clip(0.3, SHARE)
+    (1.0, 0.0, 0.3)
+    """
+    low, high = bounds
+    return low if value < low else high if value > high else value
 
 
 def half_width(deviation: float, count: int, confidence: float) -> float:

@@ -208,8 +208,9 @@ def _parse_text(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool
         raise InputError(
             f"{path!r} has no header",
             f"its first line is {first[:80]!r}",
-            "name its columns in order, e.g. user,item,score (--recs-columns, --truth-columns), or give a data frame: "
-            "pandas.read_csv(path, names=[...])",
+            "name its columns in order: "
+            f"pandas.read_csv(path, sep={separator!r}, names=['user_id', 'item_id', 'score'])"
+            " in Python, --recs-columns or --truth-columns user,item,score as a command",
         )
     types = dict.fromkeys(_find_ids(cells) if text_ids else (), pa.string())
     return pa_csv.read_csv(

@@ -21,10 +21,10 @@ from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
-from bridgeval.metrics.blocks.gains import DCG, Discount, Gain, IdealDCG, discounts
+from bridgeval.metrics.blocks.gains import DCG, Discount, Gain, IdealDCG, discounts, is_never_negative
 from bridgeval.metrics.blocks.hits import DistinctRelevantCount, FirstHit, HitCounts, HitPlaces, Repeated
 from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
 
@@ -51,6 +51,12 @@ class Precision(TopKMetric):
 
     divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        # One relevant item that is shown several times is more hits than there are relevant items.
+        again = self.repeated == "each" and self.ranking.duplicates == "all"
+        return (0.0, float(self.k)) if self.divide_by == "relevant" and again else SHARE
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
@@ -80,6 +86,11 @@ class Recall(TopKMetric):
     divide_by: Literal["relevant", "reachable"] = field(default="relevant", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        again = self.repeated == "each" and self.ranking.duplicates == "all"
+        return (0.0, float(self.k)) if again else SHARE
+
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
@@ -103,6 +114,10 @@ class HitRate(TopKMetric):
 
     count: Literal["any", "hits"] = field(default="any", kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.count == "any" else (0.0, float(self.k))
+
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
         return (hits > 0).double() if self.count == "any" else hits
@@ -119,6 +134,7 @@ class MRR(TopKMetric):
 
     name = "MRR"
     family = "accuracy"
+    bounds = SHARE
 
     def values(self, blocks: Blocks) -> Tensor:
         first = blocks[FirstHit(self.ranking, self.relevance)]
@@ -144,6 +160,11 @@ class MAP(TopKMetric):
     family = "accuracy"
 
     divide_by: Literal["reachable", "relevant", "k", "hits", "listed"] = field(default="reachable", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        # Each of k places adds at most 1; without repeats no more places are hits than the denominator has.
+        return SHARE if self.divide_by == "k" or self.ranking.duplicates == "best" else (0.0, float(self.k))
 
     def values(self, blocks: Blocks) -> Tensor:
         total = blocks[PrecisionSums(self.ranking, self.relevance)].up_to(self.k)
@@ -172,6 +193,7 @@ class MAR(TopKMetric):
 
     name = "MAR"
     family = "accuracy"
+    bounds = SHARE
 
     def values(self, blocks: Blocks) -> Tensor:
         # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
@@ -207,6 +229,14 @@ class nDCG(TopKMetric):
     gain: Gain = field(default="exponential", kw_only=True)
     ideal: Literal["reachable", "k", "listed"] = field(default="reachable", kw_only=True)
     discount: Discount = field(default="log2", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        if not is_never_negative(self.gain, self.relevance):
+            return UNBOUNDED
+        # The ideal list of "k" items has gains of 1; the other ideal lists show no item twice.
+        within = self.gain == "binary" if self.ideal == "k" else self.ranking.duplicates == "best"
+        return SHARE if within else NEVER_NEGATIVE
 
     def values(self, blocks: Blocks) -> Tensor:
         found = blocks[DCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
@@ -269,6 +299,12 @@ class F1(TopKMetric):
             self.metric_2 or Recall(self.k, **self.policies),
         )
 
+    @property
+    def bounds(self) -> Bounds:
+        # A mean of two numbers that are not negative lies between them.
+        (low_x, high_x), (low_y, high_y) = (part.bounds for part in self.parts)
+        return (0.0, max(high_x, high_y)) if min(low_x, low_y) >= 0 else UNBOUNDED
+
     def needs(self) -> Needs:
         first, second = self.parts
         return super().needs() | first.needs() | second.needs()
@@ -291,6 +327,11 @@ class PrecisionSums(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         return hits.sum(hits.ordinals / hits.ranks)
+
+
+def pair_bounds(metric: AUC | LAUC) -> Bounds:
+    """The bounds of a mean of shares of irrelevant candidates; those of a catalogue that is estimated have none."""
+    return SHARE if metric.negatives == "ranked" and metric.ranking.duplicates == "best" else UNBOUNDED
 
 
 @dataclass(frozen=True)
@@ -316,6 +357,10 @@ class AUC(UserMetric):
 
     tied: Tied = field(default="half", kw_only=True)
     negatives: Negatives = field(default="ranked", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return pair_bounds(self)
 
     def needs(self) -> Needs:
         return replace(super().needs(), depth=0) | CANDIDATES
@@ -388,6 +433,10 @@ class LAUC(TopKMetric):
     tied: Tied = field(default="half", kw_only=True)
     negatives: Negatives = field(default="ranked", kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        return pair_bounds(self)
+
     def needs(self) -> Needs:
         return super().needs() | CANDIDATES
 
@@ -416,6 +465,7 @@ class RocAuc(TopKMetric):
 
     name = "RocAuc"
     family = "accuracy"
+    bounds = SHARE
 
     one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
 

@@ -12,7 +12,7 @@ from bridgeval.engine.blocks import Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, Sums, Tally
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.group_comparison import Undefined, compare_groups, spread
 from bridgeval.metrics.blocks.item_groups import history_counts, hit_counts, relevant_counts, shown_counts
@@ -49,6 +49,10 @@ class ACLT(TopKMetric):
     pop_ratio: float = field(default=0.8, kw_only=True)
     unknown: Unknown = field(default="tail", kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        return 0.0, float(self.k)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_ratio(self.name, self.pop_ratio)
@@ -81,6 +85,10 @@ class APLT(ACLT):
 
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE
+
     def values(self, blocks: Blocks) -> Tensor:
         if self.divide_by == "k":
             return super().values(blocks) / self.k
@@ -106,6 +114,7 @@ class ARP(TopKMetric):
     name = "ARP"
     family = "bias"
     higher_is_better = False
+    bounds = NEVER_NEGATIVE
 
     floor: float = field(default=0.0, kw_only=True)
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
@@ -128,6 +137,8 @@ class HeadAndTail(TotalMetric):
 
     family = "bias"
     higher_is_better = False
+    # Of two shares the standard deviation is at most their mean.
+    bounds = SHARE
 
     pop_ratio: float = field(default=0.8, kw_only=True)
     undefined: Undefined = field(default="nan", kw_only=True)

@@ -21,8 +21,9 @@ from typing import Literal
 from torch import Tensor
 
 from bridgeval.engine.blocks import Blocks, Hits, NewHits, RelevantCount, ShownGains
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.gains import Gain, IdealDCG, apply_gain, discounts
+from bridgeval.metrics.blocks.gains import Gain, IdealDCG, apply_gain, discounts, is_never_negative
 from bridgeval.metrics.blocks.hits import DistinctRelevantCount
 from bridgeval.metrics.blocks.policy_weights import NcisMetric, RewardSums, WeightedMetric
 
@@ -40,6 +41,7 @@ class NCISPrecision(NcisMetric):
     """
 
     name = "NCISPrecision"
+    bounds = SHARE
 
     def rewards(self, blocks: Blocks) -> Tensor:
         return blocks[NewHits(self.ranking, self.relevance)].double()
@@ -56,6 +58,7 @@ class NCISRecall(NcisMetric):
     """
 
     name = "NCISRecall"
+    bounds = NEVER_NEGATIVE
 
     def rewards(self, blocks: Blocks) -> Tensor:
         relevant = blocks[DistinctRelevantCount(self.relevance)].clamp(min=1)
@@ -74,6 +77,7 @@ class NCISHitRate(NcisMetric):
     """
 
     name = "NCISHitRate"
+    bounds = NEVER_NEGATIVE
 
     def rewards(self, blocks: Blocks) -> Tensor:
         return _at_first_hit(self, blocks) * self.places(blocks)[:, None]
@@ -90,6 +94,7 @@ class NCISMRR(NcisMetric):
     """
 
     name = "NCISMRR"
+    bounds = NEVER_NEGATIVE
 
     def rewards(self, blocks: Blocks) -> Tensor:
         first = _at_first_hit(self, blocks)
@@ -107,6 +112,7 @@ class NCISMAP(NcisMetric):
     """
 
     name = "NCISMAP"
+    bounds = NEVER_NEGATIVE
 
     def rewards(self, blocks: Blocks) -> Tensor:
         hits = blocks[Hits(self.ranking, self.relevance)]
@@ -131,6 +137,10 @@ class NCISnDCG(NcisMetric):
     name = "NCISnDCG"
 
     gain: Gain = field(default="exponential", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return NEVER_NEGATIVE if is_never_negative(self.gain, self.relevance) else UNBOUNDED
 
     def rewards(self, blocks: Blocks) -> Tensor:
         hits = blocks[Hits(self.ranking, self.relevance)]
@@ -176,7 +186,11 @@ class SNIPS(WeightedMetric):
             )
 
     @property
-    def bounds(self) -> tuple[float, float]:
+    def bounds(self) -> Bounds:
+        return SHARE
+
+    @property
+    def weight_bounds(self) -> Bounds:
         return 0.0, math.inf if self.cap is None else self.cap
 
     def rewards(self, blocks: Blocks) -> Tensor:
@@ -199,6 +213,10 @@ class IPS(SNIPS):
     name = "IPS"
 
     average: Literal["users"] = field(default="users", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.weight_bounds
 
     def values(self, blocks: Blocks) -> Tensor:
         rewarded, _ = blocks[RewardSums(self)]

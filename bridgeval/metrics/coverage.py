@@ -13,7 +13,7 @@ from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, Bounds, Result
 from bridgeval.errors import BadParameterError, NeedError
 from bridgeval.metrics.blocks.listed_items import Among, among_needs, counts_by_item, item_counts, population
 
@@ -40,6 +40,10 @@ class ItemCoverage(TotalMetric):
     among: Among = field(default="shown", kw_only=True)
     at_least: int = field(default=1, kw_only=True)
     divide_by: Literal["one", "catalogue"] = field(default="one", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.divide_by == "catalogue" else NEVER_NEGATIVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,6 +79,7 @@ class UserCoverage(TotalMetric):
 
     name = "UserCoverage"
     family = "coverage"
+    bounds = NEVER_NEGATIVE
 
     def update(self, blocks: Blocks) -> Tally:
         return Tally(Sums({"users": population(blocks, self)}))
@@ -98,6 +103,7 @@ class UserCoverageAtN(TotalMetric):
 
     name = "UserCoverageAtN"
     family = "coverage"
+    bounds = NEVER_NEGATIVE
 
     retrieved: Literal["shown", "positive"] = field(default="shown", kw_only=True)
 
@@ -138,6 +144,10 @@ class NumRetrieved(TopKMetric):
     name = "NumRetrieved"
     family = "coverage"
 
+    @property
+    def bounds(self) -> Bounds:
+        return 0.0, float(self.k)
+
     def values(self, blocks: Blocks) -> Tensor:
         return blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
 
@@ -164,6 +174,10 @@ class Coverage(TopKMetric):
     users: Users = field(default="shown", kw_only=True)
     known: Literal["catalogue", "history"] = field(default="catalogue", kw_only=True)
     shown: Literal["known", "all"] = field(default="known", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.shown == "known" else NEVER_NEGATIVE
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,7 +17,7 @@ from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Sums, Tally
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.metrics.blocks.feature_bits import FeatureBits, count_features
 from bridgeval.metrics.blocks.hits import HitPlaces
 from bridgeval.metrics.blocks.listed_items import (
@@ -51,6 +51,7 @@ class Gini(TotalMetric):
     name = "Gini"
     family = "diversity"
     higher_is_better = False
+    bounds = SHARE
 
     total: Literal["counted", "cells"] = field(default="counted", kw_only=True)
 
@@ -97,6 +98,10 @@ class ShannonEntropy(TotalMetric):
     share_of: Literal["places", "users"] = field(default="places", kw_only=True)
     base: float = field(default=math.e, kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        return NEVER_NEGATIVE if self.share_of == "places" and self.base > 1 else UNBOUNDED
+
     def needs(self) -> Needs:
         return super().needs() | among_needs(self.among)
 
@@ -130,6 +135,7 @@ class SRecall(TopKMetric):
 
     name = "SRecall"
     family = "diversity"
+    bounds = SHARE
 
     undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
 
@@ -189,6 +195,7 @@ class CategoricalDiversity(TopKMetric):
 
     name = "CategoricalDiversity"
     family = "diversity"
+    bounds = NEVER_NEGATIVE
 
     users: Users = field(default="shown", kw_only=True)
     of: Literal["items", "rows"] = field(default="items", kw_only=True)

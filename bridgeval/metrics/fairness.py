@@ -23,7 +23,7 @@ from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, ShownCount,
 from bridgeval.engine.metric import RankingMetric, TotalMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Floats, ItemSums, Joint, Sums, Tally
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 from bridgeval.metrics.blocks.gains import Gain
@@ -73,6 +73,7 @@ class REO(TotalMetric):
     name = "REO"
     family = "fairness"
     higher_is_better = False
+    bounds = NEVER_NEGATIVE
 
     users: Users = field(default="relevant", kw_only=True)
     unassigned: Unassigned = field(default="skip", kw_only=True)
@@ -115,6 +116,7 @@ class RSP(TotalMetric):
     name = "RSP"
     family = "fairness"
     higher_is_better = False
+    bounds = NEVER_NEGATIVE
 
     candidates: Literal["unseen", "all", "estimated"] = field(default="unseen", kw_only=True)
     unassigned: Unassigned = field(default="skip", kw_only=True)
@@ -159,6 +161,7 @@ class ItemDeviation(TotalMetric):
 
     family = "fairness"
     higher_is_better = False
+    bounds = NEVER_NEGATIVE
 
     unassigned: Unassigned = field(default="skip", kw_only=True)
     undefined: Undefined = field(default="nan", kw_only=True)
@@ -259,6 +262,7 @@ class UserDeviation(TotalMetric):
 
     family = "fairness"
     higher_is_better = False
+    bounds = NEVER_NEGATIVE
 
     users: Users = field(default="relevant", kw_only=True)
     unassigned: Unassigned = field(default="skip", kw_only=True)

@@ -13,6 +13,7 @@ from torch import Tensor
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
+from bridgeval.engine.summary import NEVER_NEGATIVE
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 
@@ -22,6 +23,7 @@ class Objectives(TopKMetric):
     """The base of EucDistance and Hypervolume: a user has a value if all metrics have one."""
 
     family = "multiobjective"
+    bounds = NEVER_NEGATIVE
     made_of: ClassVar[tuple[str, ...]] = ("metrics",)
 
     metrics: tuple[UserMetric, ...] = field(default=(), kw_only=True)

@@ -21,8 +21,9 @@ from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCou
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.needs import Needs, baseline_column
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, discounts
+from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, discounts, is_never_negative
 from bridgeval.metrics.blocks.hits import Repeated
 from bridgeval.metrics.blocks.listed_items import ListedItems, ListSums, list_length
 
@@ -99,6 +100,10 @@ def expected_novelty(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) ->
     return total / discounts("log2", metric.k, blocks.device).sum()
 
 
+def _is_never_negative(metric: EFD | EPC) -> bool:
+    return metric.gain == "none" or is_never_negative(metric.gain, metric.relevance)
+
+
 @dataclass(frozen=True)
 class EFD(TopKMetric):
     """Expected free discovery: how surprising are the relevant items of the list?
@@ -130,6 +135,11 @@ class EFD(TopKMetric):
         super().__post_init__()
         if not self.floor > 0:
             raise BadParameterError("EFD needs a floor above 0", f"{self.floor}", "1 counts a new item as seen once")
+
+    @property
+    def bounds(self) -> Bounds:
+        # An item cannot have more than all pairs of the history; a floor above 1 may exceed them.
+        return NEVER_NEGATIVE if self.floor <= 1 and _is_never_negative(self) else UNBOUNDED
 
     def needs(self) -> Needs:
         context = {"item popularity"} if self.unknown == "rare" else {"item popularity", "catalogue"}
@@ -169,6 +179,13 @@ class EPC(TopKMetric):
     floor: float = field(default=0.0, kw_only=True)
     out_of: OutOf = field(default="history", kw_only=True)
 
+    @property
+    def bounds(self) -> Bounds:
+        # The users that are known may be fewer than those of the history, who make up the popularity.
+        if self.floor > 1 or self.out_of == "known" or not _is_never_negative(self):
+            return UNBOUNDED
+        return SHARE if self.gain in ("binary", "none") else NEVER_NEGATIVE
+
     def needs(self) -> Needs:
         users = frozenset({"all users"} if self.out_of == "known" else ())
         return super().needs() | Needs(context=frozenset({"item popularity"}), users=users)
@@ -198,6 +215,7 @@ class Surprisal(TopKMetric):
 
     name = "Surprisal"
     family = "novelty"
+    bounds = SHARE
 
     users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
@@ -228,6 +246,7 @@ class Novelty(TopKMetric):
 
     name = "Novelty"
     family = "novelty"
+    bounds = SHARE
 
     users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
@@ -266,6 +285,7 @@ class Unexpectedness(TopKMetric):
 
     name = "Unexpectedness"
     family = "novelty"
+    bounds = SHARE
 
     users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bridgeval.engine.bases import Joined, RowMetric
 from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.summary import NEVER_NEGATIVE
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class RatingError(RowMetric):
 
     family = "rating"
     higher_is_better = False
+    bounds = NEVER_NEGATIVE
 
     unscored: Literal["left_out", "spoils"] = field(default="left_out", kw_only=True)
 

@@ -144,7 +144,7 @@ class Comparison(Exports):
         return write_text(page, path)
 
     def __str__(self) -> str:
-        return "\n".join([str(self.wide()), "", *self.footnotes(), *(self.slices.sentences() if self.slices else [])])
+        return "\n".join([str(self.wide()), "", *self.footnotes(), *(self.slices.headlines() if self.slices else [])])
 
     __repr__ = __str__
 

@@ -175,7 +175,7 @@ class Exports(ABC):
         worst = [
             f"{name}: {line}" if name else line
             for name, report in self.systems.items()
-            for line in (report.slices.sentences() if report.slices else ())
+            for line in (report.slices.headlines() if report.slices else ())
         ]
         return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted + worst
 
@@ -216,9 +216,10 @@ class Reports(Exports, Mapping[str, "Report"]):
 
 def _rows(system: str, report: Report) -> Iterator[Row]:
     for name, result in report.results.items():
-        k = getattr(report.metrics[name], "k", None)
+        metric = report.metrics[name]
+        k = getattr(metric, "k", None)
         if result.value is not None:
-            low, high = result.interval() or (math.nan, math.nan)
+            low, high = result.interval(bounds=metric.number_bounds) or (math.nan, math.nan)
             yield Row(system, report.marked(name), k, EVERYONE, result.value, low, high, result.users)
         for part, value in result.parts.items():
             yield Row(system, report.marked(f"{name}[{part}]"), k, EVERYONE, value, users=result.users)

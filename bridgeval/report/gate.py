@@ -11,6 +11,9 @@ from bridgeval.report.exports import write_text
 from bridgeval.report.table_view import format_number
 from bridgeval.stats.non_inferiority import Check
 
+# The numbers of a check that JUnit shows.
+REPORTED = ("baseline", "value", "gain", "bound", "limit", "margin", "p", "users", "verdict")
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -31,6 +34,10 @@ class Gate:
     @property
     def holds(self) -> bool:
         return all(check.passes for check in (*self.checks, *self.slices))
+
+    def __bool__(self) -> bool:
+        """The verdict, so that `assert bridgeval.check(...)` fails where the gate does not hold."""
+        return self.holds
 
     @property
     def worse(self) -> list[Check]:
@@ -78,7 +85,7 @@ class Gate:
         return write_text("\n\n".join([title, table, *self.notes]) + "\n", path)
 
     def to_junit(self, path: str | os.PathLike[str] | None = None) -> str:
-        """JUnit XML: a test case for each metric and slice."""
+        """JUnit XML: a test case for each metric and slice, with its values as properties and in its output."""
         rows = (*self.checks, *self.slices)
         failed = str(sum(not check.passes for check in rows))
         suite = ElementTree.Element(
@@ -86,9 +93,13 @@ class Gate:
         )
         for check in rows:
             case = ElementTree.SubElement(suite, "testcase", classname="bridgeval.check", name=check.title)
+            properties = ElementTree.SubElement(case, "properties")
+            for name in REPORTED:
+                ElementTree.SubElement(properties, "property", name=name, value=str(getattr(check, name)))
             if not check.passes:
                 failure = ElementTree.SubElement(case, "failure", type=check.verdict, message=describe(check))
                 failure.text = describe(check)
+            ElementTree.SubElement(case, "system-out").text = describe(check)
         return write_text(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n", path)
 
 

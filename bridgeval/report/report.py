@@ -16,6 +16,7 @@ from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
 from bridgeval.report.exports import Exports
+from bridgeval.report.table_view import format_note
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
@@ -186,14 +187,14 @@ class Report(Exports, Mapping[str, float]):
         return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
 
     def __str__(self) -> str:
-        slices = self.slices.sentences() if self.slices else []
+        slices = self.slices.headlines() if self.slices else []
         sentences = self.population.sentences(self.metrics.values())
         return "\n".join([str(self.wide()), "", *sentences, *self.notes(), *slices])
 
     def notes(self) -> list[str]:
         """Counts that help to judge a number, for each metric that has any: joined pairs, sample sizes, clipping."""
         return [
-            f"{name}: " + ", ".join(f"{what} {value:,.4g}" for what, value in result.notes.items())
+            f"{name}: " + ", ".join(f"{what} {format_note(value)}" for what, value in result.notes.items())
             for name, result in self.results.items()
             if result.notes
         ]

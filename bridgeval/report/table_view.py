@@ -100,7 +100,9 @@ def _make_cells(
 
 
 def _format_with_half_width(row: Row) -> str:
-    return row.text + ("" if math.isnan(row.low) else f" ± {(row.high - row.low) / 2:.4f}")
+    # The longer side: the other may be cut off at the metric's bound.
+    half = max(row.high - row.value, row.value - row.low)
+    return row.text + ("" if math.isnan(row.low) else f" ± {half:.4f}")
 
 
 def _title(row: Row) -> str:
@@ -120,7 +122,23 @@ def find_best(values: Iterable[float], higher: bool | None) -> float | None:
 
 
 def format_number(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e5 else f"{value:.5g}"
+    """Four decimals; large numbers, which mostly are counts, without.
+
+    >>> format_number(0.25), format_number(1234567.0), format_number(1e20)
+    ('0.2500', '1,234,567', '1e+20')
+    """
+    if math.isnan(value) or abs(value) < 1e5:
+        return "undefined" if math.isnan(value) else f"{value:.4f}"
+    return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.5g}"
+
+
+def format_note(value: float) -> str:
+    """A count as a whole number, a share with four digits.
+
+    >>> format_note(15330), format_note(15330.4), format_note(0.123456)
+    ('15,330', '15,330', '0.1235')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 or float(value).is_integer() else f"{value:.4g}"
 
 
 def format_interval(low: float, high: float) -> str:

@@ -22,7 +22,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Plan, States, merge_all
 from bridgeval.engine.state import Floats
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import UNBOUNDED, Bounds, Result, clip
 from bridgeval.errors import BridgevalError
 from bridgeval.stats.differences import Difference, Mean, Settings
 from bridgeval.stats.paired_values import Pairs
@@ -46,8 +46,12 @@ class Halves:
     users: int
     groups: int
 
-    def interval(self, observed: float, replicates: Floats, alpha: float) -> tuple[float, float, float]:
+    def interval(
+        self, observed: float, replicates: Floats, alpha: float, bounds: Bounds = UNBOUNDED
+    ) -> tuple[float, float, float]:
         """Low, high, and two-sided p against 0, from the spread of the halves and Student's t of groups - 1 degrees.
+
+        Low and high are clipped to the bounds of what is observed.
 
         A half of the groups varies around the whole as much as the whole varies around the truth; or more, if the
         number is not smooth in the users (coverage), so that the interval is rather too wide. The middle of the halves
@@ -62,7 +66,8 @@ class Halves:
         if error == 0:
             return observed, observed, math.nan
         reach = stats.t.ppf(1 - alpha / 2, self.groups - 1) * error
-        return observed - reach, observed + reach, float(2 * stats.t.sf(abs(observed) / error, self.groups - 1))
+        p = float(2 * stats.t.sf(abs(observed) / error, self.groups - 1))
+        return clip(observed - reach, bounds), clip(observed + reach, bounds), p
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,9 @@ class PooledNumbers:
         if self.halves is None:
             return Difference(name, new, old, 0, value, baseline, change, higher_is_better=better, method="none")
         drawn = self.halves.values[new][name] - self.halves.values[old][name]
-        low, high, p = self.halves.interval(change, drawn, self.how.alpha)
+        lowest, highest = self._bounds(name)
+        range_of_change = (lowest - highest, highest - lowest)
+        low, high, p = self.halves.interval(change, drawn, self.how.alpha, range_of_change)
         users = self.halves.users
         return Difference(name, new, old, users, value, baseline, change, low, high, better, p=p, method="half-samples")
 
@@ -118,7 +125,12 @@ class PooledNumbers:
     def _interval(self, system: str, name: str, value: float) -> tuple[float, float]:
         if self.halves is None:
             return math.nan, math.nan
-        return self.halves.interval(value, self.halves.values[system][name], self.how.alpha)[:2]
+        return self.halves.interval(value, self.halves.values[system][name], self.how.alpha, self._bounds(name))[:2]
+
+    def _bounds(self, name: str) -> Bounds:
+        """The bounds of a metric's own number; its parts, such as the number of one group, have others."""
+        metric = self.metrics[name]
+        return metric.number_bounds if name == str(metric) else UNBOUNDED
 
 
 def draw_halves(systems: Mapping[str, DealtState], plan: Plan, how: Settings) -> Halves | None:

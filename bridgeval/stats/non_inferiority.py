@@ -19,7 +19,8 @@ from typing import Literal
 import numpy as np
 
 from bridgeval.engine.state import Floats
-from bridgeval.errors import MisalignedError
+from bridgeval.engine.summary import UNBOUNDED, Bounds
+from bridgeval.errors import BadParameterError, MisalignedError
 from bridgeval.stats import tests as st
 from bridgeval.stats.paired_values import Panel
 
@@ -30,6 +31,9 @@ Verdict = Literal["holds", "worse", "unsure"]
 class Limit:
     """The largest acceptable drop of a metric: absolute, or a share of the baseline's value.
 
+    Attributes:
+        bounds: of the metric; an absolute drop must be smaller than their distance.
+
     >>> Limit("nDCG@10", 0.01, relative=True).margin(0.5), Limit("nDCG@10", 0.01, relative=False).margin(0.5)
     (0.005, 0.01)
     """
@@ -38,6 +42,25 @@ class Limit:
     drop: float
     relative: bool
     higher_is_better: bool | None = True
+    bounds: Bounds = UNBOUNDED
+
+    def __post_init__(self) -> None:
+        """Refuses a limit that no drop could exceed, such as 5 where 5% is meant."""
+        low, high = self.bounds
+        if not self.relative and self.drop >= high - low:
+            raise BadParameterError(
+                f"a drop of {self} is no limit: {self.metric} lies between {low:g} and {high:g}",
+                f"{self.metric}={self}",
+                f"did you mean {self.metric}={self}%?" if self.drop < 100 else "give a smaller drop",
+                argument="max_drop",
+            )
+        if self.relative and self.drop >= 1 and self.higher_is_better is not False:
+            raise BadParameterError(
+                f"a drop of {self} is no limit: {self.metric} cannot lose more than all it has",
+                f"{self.metric}={self}",
+                f"give a smaller share, e.g. {self.metric}=1%",
+                argument="max_drop",
+            )
 
     def margin(self, baseline: float) -> float:
         """The largest acceptable drop from a baseline value."""
@@ -111,6 +134,26 @@ def check_limit(panel: Panel, limit: Limit, alpha: float) -> Check:
         p = 0.0 if holds else 1.0
     verdict: Verdict = "holds" if holds else "worse" if -mean > margin else "unsure"
     return Check(limit.metric, float(old.mean()), float(new.mean()), count, mean, bound, str(limit), margin, p, verdict)
+
+
+def refuse_any_drop(panel: Panel, limit: Limit) -> None:
+    """Raises if no drop from the baseline's value could exceed the limit: such a gate would always hold.
+
+    A metric whose lowest value is not known, but of which no user has a negative value, is taken to end at 0.
+    """
+    values = _pair(panel, limit)
+    low, high = limit.bounds
+    if math.isinf(low) and (values >= 0).all():
+        low = 0.0
+    baseline = float(values[0].mean())
+    largest = high - baseline if limit.higher_is_better is False else baseline - low
+    if 0 < limit.margin(baseline) >= largest:
+        raise BadParameterError(
+            f"a drop of {limit} is no limit: {limit.metric} of the baseline is {baseline:.4g}, and cannot drop by more",
+            f"{limit.metric}={limit}",
+            f"give a smaller drop, e.g. {limit.metric}=1%",
+            argument="max_drop",
+        )
 
 
 def check_slices(slices: Iterable[tuple[str, Panel]], limits: Sequence[Limit], alpha: float) -> tuple[Check, ...]:

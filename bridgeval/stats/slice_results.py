@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # The label of the row for what belongs to no single slice of items.
 TOGETHER = "(items together)"
 NOISE = 1e-12
+# More sentences than this are not read.
+MOST_SENTENCES = 10
 
 
 @dataclass(frozen=True)
@@ -135,19 +137,42 @@ class Slices:
 
     def sentences(self, metric: str | None = None, kind: str | None = None) -> list[str]:
         """The worst slice of each metric and system; the slice that moved each difference most."""
-        lines = []
+        lines = [line for line, _ in self._tell(metric, kind)]
+        return lines if metric is not None else [*lines, *self._tell_left_out()]
+
+    def headlines(self) -> list[str]:
+        """All sentences if they are few; else at most ten that matter, and how many more there are.
+
+        A worst slice matters if its interval does not reach the mean of all slices of its kind, a difference if the
+        interval of the slice that moved it most does not reach 0.
+        """
+        told = self._tell()
+        if len(told) <= MOST_SENTENCES:
+            return self.sentences()
+        matter = [line for line, matters in told if matters][:MOST_SENTENCES]
+        rest = f"{len(told) - len(matter)} more sentences about slices are in `slices.sentences()` and on the page."
+        return [*matter, rest, *self._tell_left_out()]
+
+    def _tell(self, metric: str | None = None, kind: str | None = None) -> list[tuple[str, bool]]:
+        """Sentences, and whether each matters."""
+        told = []
         for own_kind in self.kinds if kind is None else [kind]:
             for name in self.metrics if metric is None else [metric]:
                 for system in self.systems:
-                    if any(not math.isnan(row.value) for row in _select(self.means, name, system, own_kind)):
-                        lines.append(_describe_worst(self.worst(name, system, own_kind)))
-                for pair in dict.fromkeys((row.system, row.baseline) for row in self.changes):
-                    rows = [row for row in self.movers(name, pair[0], own_kind) if row.baseline == pair[1]]
+                    rows = [row for row in _select(self.means, name, system, own_kind) if not math.isnan(row.value)]
                     if rows:
-                        lines.append(_describe_movers(rows))
-        if self.left_out and metric is None:
-            lines.append(f"Not sliced, because they are not means over users: {', '.join(self.left_out)}.")
-        return lines
+                        worst = self.worst(name, system, own_kind)
+                        told.append((_describe_worst(worst), _is_far(worst, rows)))
+                for pair in dict.fromkeys((row.system, row.baseline) for row in self.changes):
+                    moved = [row for row in self.movers(name, pair[0], own_kind) if row.baseline == pair[1]]
+                    if moved:
+                        first = next(row for row in moved if row.slice != TOGETHER)
+                        told.append((_describe_movers(moved), first.low > 0 or first.high < 0))
+        return told
+
+    def _tell_left_out(self) -> list[str]:
+        names = ", ".join(self.left_out)
+        return [f"Not sliced, because they are not means over users: {names}."] if names else []
 
     def __str__(self) -> str:
         from tabulate import tabulate
@@ -176,6 +201,12 @@ def _beside(row: SliceChange) -> dict[str, Any]:
     ends = {"low_difference": row.low, "high_difference": row.high}
     numbers = {"baseline": row.baseline, "difference": row.difference, "contribution": row.contribution}
     return numbers | ends | {"share_difference": row.share}
+
+
+def _is_far(worst: SliceMean, rows: Sequence[SliceMean]) -> bool:
+    """Whether the interval of the worst slice does not reach the mean of all slices, weighted by their users."""
+    mean = math.fsum(row.users * row.value for row in rows) / sum(row.users for row in rows)
+    return worst.low > mean or worst.high < mean
 
 
 def _describe_worst(row: SliceMean) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,6 +191,7 @@ def _to_arrow(column: Any, what: str) -> pa.Array:
     try:
         return pa.array(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        refuse_large(column, what)
         kinds = sorted({type(value).__name__ for value in column})
         raise BadValueError(
             f"{what} must all be integers or all be strings",
@@ -198,11 +200,23 @@ def _to_arrow(column: Any, what: str) -> pa.Array:
         ) from error
 
 
+def refuse_large(values: Iterable[Any], what: str) -> None:
+    """Raises if an integer among the values is too large for int64.
+
+    >>> refuse_large([1, 2**70], "user ids")
+    Traceback (most recent call last):
+    bridgeval.errors.BadValueError: user ids must fit in 64 bits with a sign; found: 1180591620717411303424; ...
+    """
+    large = next((value for value in values if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63), None)
+    if large is not None:
+        raise BadValueError(
+            f"{what} must fit in 64 bits with a sign", f"{large}", "convert them to strings, on all sides"
+        )
+
+
 def _to_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:
     if pa.types.is_uint64(array.type):
-        largest = pc.max(array).as_py() or 0
-        if largest >= 1 << 63:
-            raise BadValueError(f"{what} must fit in 64 bits with a sign", f"{largest}", "convert them to strings")
+        refuse_large([pc.max(array).as_py() or 0], what)
     values = array.to_numpy(zero_copy_only=False)
     return values if values.dtype == np.int64 else values.astype(np.int64)
 
@@ -212,6 +226,8 @@ def _examples(array: pa.Array) -> str:
 
 
 def _type_hint(kind: pa.DataType) -> str:
+    if pa.types.is_nested(kind):
+        return 'give each id a row of its own, e.g. frame.explode("items") with the name of the column'
     if pa.types.is_floating(kind):
         return "floats are not exact as ids; convert with .astype('int64') or .astype(str)"
     if pa.types.is_nested(kind):

@@ -24,7 +24,7 @@ from bridgeval.errors import (
 from bridgeval.io.columns import ITEM, USER, Chosen, Role, begin_sentence, find_columns, find_named, holds_numbers
 from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
-from bridgeval.tables.ids import Ids
+from bridgeval.tables.ids import Ids, refuse_large
 
 # Rows of a pandas column that tell its type.
 SAMPLE = 100
@@ -105,7 +105,9 @@ def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
     raise NoLoaderError(
         f"the {role} cannot be read",
         f"an object of type {type(value).__name__}",
-        "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
+        "a lazy frame is not read: give frame.collect()"
+        if hasattr(value, "collect") and hasattr(value, "lazy")
+        else "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
     )
 
 
@@ -180,12 +182,25 @@ def _read_frame_rows(frame: Any, role: Role, columns: Chosen | None) -> Rows:
     names = column_names(frame)
     if names is None:
         return read_table_rows(to_table(frame), role, columns)
-    parts = find_columns(role, names, columns, partial(_has_numbers_at, frame))
+    parts = _find_parts(frame, names, role, columns)
     if hasattr(type(frame), "iloc"):
         return _read_columns(role, parts, {name: _read_series(frame[name]) for name in parts.values()})
     if hasattr(frame, "get_column"):
         frame = frame.select(list(parts.values()))
     return _read_columns(role, parts, to_table(frame))
+
+
+def _find_parts(frame: Any, names: Sequence[str], role: Role, columns: Chosen | None) -> dict[str, str]:
+    """Part -> column; the error about a pandas frame with ids in its index says how to make columns of it."""
+    try:
+        return find_columns(role, names, columns, partial(_has_numbers_at, frame))
+    except MissingColumnError as error:
+        labels = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
+        index = find_named(labels, (*USER, *ITEM))
+        if not index:
+            raise
+        found = f"{error.found}, and {', '.join(map(repr, index))} in the index"
+        raise MissingColumnError(error.wrong, found, "make columns of the index: frame.reset_index()") from None
 
 
 def column_names(frame: Any) -> list[str] | None:
@@ -230,6 +245,7 @@ def _read_series(series: Any) -> pa.Array:
     try:
         return pa.array(series, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        refuse_large(series, f"integers of the column {series.name!r}")
         kinds = sorted({type(value).__name__ for value in series})
         nested = {"list", "tuple", "set", "frozenset", "ndarray"} & set(kinds)
         raise BadValueError(
@@ -253,7 +269,7 @@ def has_scores(value: Any, columns: Chosen | None = None) -> bool:
             return True
         return isinstance(next(iter(first), None), tuple | list)
     names = column_names(value)
-    return names is None or "score" in find_columns("recommendations", names, columns, partial(_has_numbers_at, value))
+    return names is None or "score" in _find_parts(value, names, "recommendations", columns)
 
 
 def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:

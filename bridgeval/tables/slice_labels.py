@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bridgeval.errors import BadParameterError, MissingColumnError
+import pyarrow as pa
+
+from bridgeval.errors import BadParameterError, BadValueError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER, find_named
 from bridgeval.tables.context import Table
 from bridgeval.tables.groups import read_groups
@@ -63,6 +65,9 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
 
 
 def _read_table(table: Any) -> Iterator[Labels]:
+    for label in table.values() if isinstance(table, Mapping) else ():
+        if isinstance(label, list | dict | set):
+            raise _refuse_several("of the slices", "user", repr(label))
     if isinstance(table, Mapping) or not is_frame(table):
         yield Labels("slice", "user", read_groups(table, "user", "the slices"))
         return
@@ -79,4 +84,15 @@ def _read_table(table: Any) -> Iterator[Labels]:
     ((side, own),) = ids
     for name in frame.column_names:
         if name != own:
+            if pa.types.is_nested(frame[name].type):
+                raise _refuse_several(f"in the column {name!r} of the slices", side, f"type {frame[name].type}")
             yield Labels(name, side, read_groups(frame.select([own, name]), side, f"{name!r} of the slices"))
+
+
+def _refuse_several(where: str, side: Side, found: str) -> BadValueError:
+    return BadValueError(
+        f"the labels {where} are lists, but each {side} has one label of a kind",
+        found,
+        "give one label, or a yes or no column for each of several",
+        argument="by",
+    )

@@ -19,7 +19,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.state import State
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import Bounds, Result
 from bridgeval.errors import NeedError
 from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import hookimpl
@@ -32,6 +32,7 @@ from bridgeval.testing.world import World, world as small_world
 
 CPU = torch.device("cpu")
 COPIES = 4
+ROUNDING = 1e-12
 
 
 def check_metric(metric: Metric, *, world: World | None = None) -> None:
@@ -44,6 +45,7 @@ def check_metric(metric: Metric, *, world: World | None = None) -> None:
     - `start()` is neutral, and has a result.
     - States pickle, and stay small: four times the users (of the same items) may not make a pickled state half as
       large again, unless it is or holds a `Collected`.
+    - Its number and every user's value lie within its `bounds`.
     - On CUDA, if it is available, the result is the same.
 
     Args:
@@ -224,6 +226,19 @@ def _states_stay_small(trial: Trial) -> None:
     require(len(many) <= 1.5 * len(one) + 64, f"{len(one)} bytes of {len(trial.slates)} users became {len(many)}")
 
 
+def _values_are_within_bounds(trial: Trial) -> None:
+    number, single = trial.expected.value, trial.metric.per_user()
+    table = None if single is None else Trial(single, trial.world).expected.per_user
+    _require_within([] if number is None else [number], trial.metric.number_bounds)
+    _require_within([] if table is None else table.values.tolist(), trial.metric.bounds)
+
+
+def _require_within(values: Sequence[float], bounds: Bounds) -> None:
+    low, high = bounds
+    beyond = [value for value in values if value < low - ROUNDING or value > high + ROUNDING]
+    require(not beyond, f"{beyond[:3]} of {len(values)} value(s) are not within [{low:g}, {high:g}]")
+
+
 def _devices_change_nothing(trial: Trial) -> None:
     if torch.cuda.is_available():
         trial.expect(trial.result(device=torch.device("cuda")), "on the GPU")
@@ -264,5 +279,6 @@ LAWS: dict[str, Callable[[Trial], None]] = {
     "chunks and their order change nothing": _chunks_change_nothing,
     "states pickle": _states_pickle,
     "states stay small": _states_stay_small,
+    "values are within bounds": _values_are_within_bounds,
     "devices change nothing": _devices_change_nothing,
 }

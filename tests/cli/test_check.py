@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from bridgeval import evaluate
+from bridgeval.baselines import save_baseline
 from bridgeval.cli import program
-from bridgeval.systems import save_baseline
 from tests.stats.worsened import GOOD, TRUTH, USERS, WORSE, frame
 
 OLD = evaluate(GOOD, TRUTH, ["MRR@10", "HitRate@10"], per_user=True)
@@ -155,3 +155,53 @@ def test_exit_code_2_where_the_recommendations_cannot_be_read(folder):
     done = run(folder, "nowhere.parquet", "truth.parquet", "--baseline", "old.json", "--max-drop", "MRR@10=1%")
     assert done.returncode == 2
     assert "there is no file to read" in done.stderr
+
+
+def test_another_truth_is_refused_unless_it_is_asked_for(folder, monkeypatch):
+    # The first 37 users are missing from the other truth, as in a split of another day.
+    frame(TRUTH)[["user_id", "item_id"]].iloc[37:].to_parquet(folder / "later.parquet")
+    asked = ("good.parquet", "later.parquet", "--max-drop", "MRR@10=1%")
+    done = run_here(folder, monkeypatch, "good.parquet", "truth.parquet", *asked[2:], "--save", "known.json")
+    assert done.exit_code == 0
+    evaluated(folder, "good.parquet", "truth.parquet", "--format", "json", "--out", "e.json", "--per-user", "e.parquet")
+    evaluated(folder, "good.parquet", "truth.parquet", "--format", "json", "--out", "again.json")
+    for baseline, said in (
+        ("known.json", "another truth"),
+        ("e.json", "another truth"),
+        ("again.json", "another truth"),
+        ("old.json", "other users"),
+        ("e.parquet", "other users"),
+    ):
+        same = run_here(folder, monkeypatch, "good.parquet", "truth.parquet", *asked[2:], "--baseline", baseline)
+        assert same.exit_code == 0
+        other = run_here(folder, monkeypatch, *asked, "--baseline", baseline)
+        assert (other.exit_code, other.stdout) == (2, "")
+        assert f"error: the baseline was made with {said}" in other.stderr
+        assert "allow it with --other-inputs" in other.stderr
+        allowed = run_here(folder, monkeypatch, *asked, "--baseline", baseline, "--other-inputs")
+        assert allowed.exit_code == 0
+        assert f"The baseline was made with {said}" in allowed.stdout
+
+
+def test_the_same_truth_in_another_file_is_the_same(folder, monkeypatch):
+    frame(TRUTH)[["user_id", "item_id"]].iloc[::-1].to_csv(folder / "truth.csv", index=False)
+    limits = ("--max-drop", "MRR@10=1%")
+    run_here(folder, monkeypatch, "good.parquet", "truth.parquet", *limits, "--save", "rows.json")
+    done = run_here(folder, monkeypatch, "good.parquet", "truth.csv", *limits, "--baseline", "rows.json")
+    assert done.exit_code == 0
+    assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("limit", ["MRR@10=5", "MRR@10=100%", "MRR@10=0.9"])
+def test_a_limit_that_no_drop_can_exceed_is_refused(folder, monkeypatch, limit):
+    asked = ("worse.parquet", "truth.parquet", "--baseline", "old.json", "--max-drop", limit)
+    done = run_here(folder, monkeypatch, *asked)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"a drop of {limit.partition('=')[2]} is no limit" in done.stderr
+
+
+def test_the_truth_can_be_named(folder, monkeypatch):
+    limits = ("--baseline", "old.json", "--max-drop", "MRR@10=1%")
+    assert run_here(folder, monkeypatch, "good.parquet", "--truth", "truth.parquet", *limits).exit_code == 0
+    done = CliRunner().invoke(program, ["check", "good.parquet", "worse.parquet", "truth.parquet", *limits])
+    assert "One file of RECS is taken, but 2 were given" in done.output

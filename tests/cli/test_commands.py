@@ -279,3 +279,26 @@ def test_ids_that_are_no_position_of_a_matrix_are_told_once(run, folder):
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("warning: 1 user id(s)") == done.stderr.count("warning: 1 item id(s)") == 1
     assert "items=range(1, 4)" in done.stderr
+
+
+def test_the_truth_can_be_named_wherever_it_is_an_argument(run: Run, folder: Path) -> None:
+    (folder / "study.toml").write_text('recommendations = "recs.csv"\nrelevance = "truth.csv"\n')
+    (folder / "none.csv").write_text("user_id,item_id\nann,bun\n")
+    for name in ("evaluate", "inspect"):
+        last = run(name, "recs.csv", "truth.csv", "-m", "Recall@2")
+        named = run(name, "recs.csv", "--truth", "truth.csv", "-m", "Recall@2")
+        assert (named.returncode, named.stdout) == (0, last.stdout)
+        config = run(name, "--config", "study.toml", "-m", "Recall@2")
+        assert config.stdout == last.stdout
+        other = run(name, "--config", "study.toml", "--truth", "none.csv", "-m", "Recall@2")
+        assert other.stdout != last.stdout
+    asked = ("rectools:NDCG@2", "nDCG@2")
+    named = run("explain", "recs.csv", *asked, "--truth", "truth.csv")
+    assert (named.returncode, named.stdout) == (0, run("explain", "recs.csv", "truth.csv", *asked).stdout)
+
+
+def test_exchanged_arguments_are_refused(run: Run) -> None:
+    for name, more in (("evaluate", ()), ("inspect", ()), ("explain", ("nDCG@2", "MAP@2"))):
+        done = run(name, "truth.csv", "recs.csv", *more)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "TRUTH comes last" in done.stderr

@@ -7,6 +7,7 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import UnknownMetricError
+from bridgeval.report.table_view import format_number
 
 REPORT = bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, ["Recall@1,2", "replay:MRR@2"])
 # ann finds the second; bob and dan count and find nothing, cy was shown something but has no relevance.
@@ -67,3 +68,27 @@ def test_long_form_carries_cutoffs_and_intervals():
     assert row["k"] == 2
     assert row["low"] < row["value"] < row["high"]
     assert row["users"] == 3
+
+
+def test_counts_are_whole_numbers_in_notes_and_tables():
+    # 400 users with 50 pairs each: 20,000 pairs, all predicted exactly.
+    lists = {user: {item: float(item) for item in range(50)} for user in range(400)}
+    assert "MAE: pairs 20,000, pairs without a prediction 0" in str(bridgeval.evaluate(lists, lists, "MAE"))
+    assert format_number(153_300.0) == "153,300"
+
+
+def test_intervals_stay_within_the_bounds_of_their_metric():
+    # Recall 1 and 0: mean 1/2, deviation sqrt(1/2), half width 1.96 * sqrt(1/2) / sqrt(2) = 0.98.
+    lists, truth = {1: ["a"], 2: ["a"]}, {1: ["a"], 2: ["b"]}
+    report = bridgeval.evaluate(lists, truth, ["Recall@1", 'HitRate(count="hits")@3', "rectools:NDCG@1"])
+    found = {row.metric: (round(row.low, 4), round(row.high, 4)) for row in report.rows()}
+    assert found == {"Recall@1": (0, 1), 'HitRate(count="hits")@3': (0, 1.48), "rectools:NDCG@1": (0, 1)}
+
+
+def test_the_half_width_of_a_clipped_interval_is_its_longer_side():
+    # MRR 1/2 and 1: mean 3/4, deviation 1/sqrt(8), half width 1.96 / sqrt(8) / sqrt(2) = 0.49; clipped at 1.
+    lists, truth = {1: ["a", "b"], 2: ["b", "a"]}, {1: ["b"], 2: ["b"]}
+    report = bridgeval.evaluate(lists, truth, "MRR@2")
+    (row,) = report.rows()
+    assert (round(row.low, 4), row.high) == (0.26, 1)
+    assert "0.7500 ± 0.4900" in bridgeval.Reports({"one": report, "two": report}).to_markdown()

@@ -118,3 +118,15 @@ def test_a_number_without_per_user_values_in_reports_has_a_difference_and_no_int
     assert math.isnan(row.low)
     assert not row.significant
     assert "no interval" in str(found)
+
+
+def test_intervals_of_pooled_numbers_stay_within_bounds():
+    # Two users, one item each, of a catalogue of two: coverage is at most 1, a difference at most 1.
+    found = compare(
+        {"one": {1: ["a"], 2: ["b"], 3: ["a"]}, "two": {1: ["a"], 2: ["a"], 3: ["a"]}}, {u: ["a"] for u in (1, 2, 3)},
+        ["Coverage@1", "MRR@1"], catalogue=["a", "b"], **QUICK,
+    )  # fmt: skip
+    row = found.difference("Coverage@1")
+    assert row.method == "half-samples"
+    assert -1 <= row.low <= row.difference <= row.high <= 1
+    assert all(0 <= mean.low <= mean.value <= mean.high <= 1 for mean in found.means if mean.metric == "Coverage@1")

@@ -83,8 +83,10 @@ def test_other_users_cannot_be_paired():
     with pytest.raises(MisalignedError):
         check(GOOD, TRUTH, other, "MRR@10=1%")
     later = evaluate({u + 1000: ["x"] for u in USERS}, {u + 1000: ["x"] for u in USERS}, "MRR@10", per_user=True)
-    with pytest.raises(MisalignedError, match="too few for a test"):
+    with pytest.raises(InputError, match=r"made with other users.*400 user\(s\) only then, 400 only now"):
         check(GOOD, TRUTH, later, "MRR@10=1%")
+    with pytest.raises(MisalignedError, match="too few for a test"):
+        check(GOOD, TRUTH, later, "MRR@10=1%", other_inputs=True)
 
 
 def test_a_baseline_without_the_metric_is_refused():

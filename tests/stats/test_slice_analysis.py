@@ -140,3 +140,21 @@ def test_slices_of_a_metric_that_is_better_when_lower_are_worst_when_high():
 def test_systems_that_do_not_differ_did_not_move_in_any_slice():
     lines = compare({"a": A, "b": A}, TRUTH, "MRR@3", by=LABELS, resamples=200).slices.sentences()
     assert lines[-1] == "b against a: MRR@3 did not move in any slice of slice."
+
+
+def test_of_many_sentences_those_that_matter_are_told_and_the_rest_is_counted():
+    labels = pd.DataFrame({"user_id": list(USERS), **{f"kind {n}": [u % (n + 2) for u in USERS] for n in range(6)}})
+    # All of south miss, all others hit: the only label whose slices differ beyond chance.
+    lists = {u: ["y"] if LABELS[u] == "south" else ["x"] for u in USERS}
+    report = evaluate(lists, TRUTH, ["MRR@3", "HitRate@1"], by=labels.assign(region=[LABELS[u] for u in USERS]))
+    assert len(report.slices.sentences()) == 14
+    told = report.slices.headlines()
+    assert "MRR@3 is worst for region = south: 0.0000 (20 users)." in told
+    assert len(told) <= 11
+    assert told[-1].startswith(f"{14 - len(told) + 1} more sentences about slices")
+    assert str(report).endswith(told[-1])
+
+
+def test_few_sentences_are_all_told():
+    slices = sliced(REPORT, LABELS)
+    assert slices.headlines() == slices.sentences()

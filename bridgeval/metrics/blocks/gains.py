@@ -48,6 +48,17 @@ def apply_gain(kind: Gain, grades: Tensor) -> Tensor:
     return torch.where(gains > 0, torch.exp2(gains + 1) - 1, gains)
 
 
+def is_never_negative(kind: Gain, relevance: Relevance) -> bool:
+    """Whether no hit is worth less than 0, whatever the grades are.
+
+    >>> is_never_negative("linear", Relevance()), is_never_negative("linear", Relevance(above=None))
+    (True, False)
+    """
+    if kind == "binary":
+        return True
+    return kind != "shifted" and relevance.above is not None and relevance.above >= 0
+
+
 @dataclass(frozen=True)
 class HitGains(Block[tuple[HitList, Tensor]]):
     """Hits, and what each is worth: `[n]` float64.

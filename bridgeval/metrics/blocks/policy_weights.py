@@ -17,7 +17,7 @@ from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCou
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
-from bridgeval.engine.summary import Result
+from bridgeval.engine.summary import Bounds, Result
 from bridgeval.errors import BadParameterError, BadValueError
 
 Activation = Literal[None, "sigmoid", "logit", "softmax"]
@@ -163,7 +163,7 @@ class WeightedState:
 class WeightedMetric(TopKMetric):
     """A mean of rewards with importance weights: `sum(w_j r_j) / sum(w_j)` for each user.
 
-    Subclasses define `rewards(blocks)` and `bounds`. A user who was shown nothing scores 0; one with items
+    Subclasses define `rewards(blocks)` and `weight_bounds`. A user who was shown nothing scores 0; one with items
     but without any weight is undefined. The notes of the result say what the value rests on, over the pairs
     of users that count: `pairs`, how many were shown; `effective sample size`, (sum w)^2 / sum w^2; `clipped
     below` and `clipped above`, shares of the weights; `without previous score`, the share of shown pairs.
@@ -188,13 +188,13 @@ class WeightedMetric(TopKMetric):
     average: Literal["users", "pairs"] = field(default="users", kw_only=True)
 
     @property
-    def bounds(self) -> tuple[float, float]:
+    def weight_bounds(self) -> Bounds:
         """The lowest and the highest weight."""
-        raise NotImplementedError(f"{type(self).__name__} must define bounds")
+        raise NotImplementedError(f"{type(self).__name__} must define weight_bounds")
 
     @property
     def weights(self) -> NcisWeights:
-        low, high = self.bounds
+        low, high = self.weight_bounds
         rows = self.k if self.arithmetic == "checked" else max(self.k, self.ranking.cut or self.k)
         return NcisWeights(rows, low, high, self.activation, self.missing, self.arithmetic, self.ranking)
 
@@ -293,5 +293,5 @@ class NcisMetric(WeightedMetric):
             )
 
     @property
-    def bounds(self) -> tuple[float, float]:
+    def weight_bounds(self) -> Bounds:
         return 1 / self.threshold, self.threshold
