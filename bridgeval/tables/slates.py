@@ -28,7 +28,7 @@ class Lists:
     Attributes:
         offsets: `[U + 1]`; user u's rows are `offsets[u]:offsets[u + 1]`.
         items: `[n]` codes into the vocabulary of the Slates.
-        columns: name -> `[n]` numbers beside the pairs.
+        columns: name -> `[n]` numbers beside the pairs; `rank` only where ranks are not 1, 2, 3, ...
         ranked: whether the order of the rows is the ranking, whatever the scores say.
         beside: further columns by user and item, looked up when a batch needs them.
     """
@@ -176,7 +176,7 @@ def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, h
 
 
 def _sort_by_rank(lists: Lists) -> Lists:
-    """Sorts the rows of each user by the column `rank`, which is then dropped."""
+    """Sorts the rows of each user by the column `rank`, which is kept only where it leaves places out."""
     rank, users = lists.columns["rank"], lists.row_users
     if np.isnan(rank).any() or (len(rank) and rank.min() < 1):
         raise BadValueError(
@@ -192,5 +192,8 @@ def _sort_by_rank(lists: Lists) -> Lists:
             f"rank {rank[1:][repeated][0]:g}",
             "give every row of a user its own rank, or leave the rank column out and give scores",
         )
-    columns = {name: column[order] for name, column in lists.columns.items() if name != "rank"}
+    columns = {name: column[order] for name, column in lists.columns.items()}
+    places = np.arange(1, len(rank) + 1) - lists.offsets[users]
+    if bool((rank == places).all()) or not bool((rank % 1 == 0).all()):
+        del columns["rank"]
     return Lists(lists.offsets, lists.items[order], columns, ranked=True)
