@@ -96,9 +96,9 @@ def define(metric: Metric) -> Definition:
     >>> import bridgeval
     >>> definition = define(bridgeval.parse("trec_eval:map_cut@5")[0])
     >>> definition.native
-    'MAP(users="both", divide_by="relevant")@5'
-    >>> definition.rules[0]
-    'users who were shown something and have a relevant item count'
+    'MAP(users="answered", ties="text_descending", divide_by="relevant")@5'
+    >>> definition.rules[1]
+    'equal scores are ordered by item id as text, highest first'
     """
     return Definition(
         str(metric),

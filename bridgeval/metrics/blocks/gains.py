@@ -82,7 +82,7 @@ class DiscountedGains(Block[tuple[HitList, Tensor]]):
 
     def make(self, blocks: Blocks) -> tuple[HitList, Tensor]:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
-        return hits, gains * apply_discount(self.discount, hits.ranks)
+        return hits, gains * apply_discount(self.discount, hits.places.double() + 1)
 
 
 @dataclass(frozen=True)
