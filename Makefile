@@ -54,11 +54,11 @@ tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"
 
 parity: $(STAMP)  ## compare with the peers, each in an environment of its own
-	$(BIN)/python benchmarks/peers/environments.py
+	$(BIN)/python benchmarks/peers/environments.py irspack lenskit pytrec_eval ranx recommenders recpack rectools replay
 	$(BIN)/python -m pytest -m parity tests/parity
 
 bench: $(STAMP)  ## measure against the peers
-	$(BIN)/python benchmarks/peers/environments.py
+	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics
 	$(BIN)/python benchmarks/bench.py
 
 format: $(STAMP)  ## put the code in shape

@@ -123,8 +123,10 @@ def _read_call(text: str, call: str) -> tuple[str, dict[str, Any]]:
         if several
         else 'write a name, parameters by keyword, and cutoffs: F1(metric_1="nDCG", beta=0.5)@10',
     )
+    # Some libraries have names with a hyphen, which Python would take for a minus.
+    name, bracket, rest = call.partition("(")
     try:
-        node = ast.parse(call, mode="eval").body
+        node = ast.parse(name.replace("-", "_") + bracket + rest, mode="eval").body
     except SyntaxError:
         raise problem from None
     if isinstance(node, ast.Name):

@@ -11,7 +11,13 @@ from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
 from bridgeval.metrics import F1, MAP, Precision, nDCG
 from bridgeval.spec import SYNONYMS, names, parse_all
 
-RECTOOLS = nDCG(10, gain="binary", ideal="k", ranking=Ranking(ties="given"), relevance=Relevance(above=None))
+RECTOOLS = nDCG(
+    10,
+    gain="binary",
+    ideal="k",
+    ranking=Ranking(ties="given", gaps="keep"),
+    relevance=Relevance(above=None, duplicates="each"),
+)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +63,13 @@ def test_printing_gives_what_was_typed_and_parses_back(text):
 
 
 def test_a_toolkits_name_is_a_label_and_not_a_difference():
-    assert parse("rectools:Precision@5") == parse('Precision(ties="given", above=None)@5')
-    assert hash(parse("rectools:Precision@5")[0]) == hash(parse('Precision(ties="given", above=None)@5')[0])
+    assert parse("mllib:precisionAt@5") == parse('Precision(users="any", ties="given", above=None)@5')
+    assert hash(parse("mllib:precisionAt@5")[0]) == hash(parse('Precision(users="any", ties="given", above=None)@5')[0])
+
+
+def test_a_hyphen_in_a_name_is_an_underscore():
+    # ranx spells it r-precision
+    assert parse("ranx:r-precision") == parse("ranx:r_precision")
 
 
 def test_a_convention_is_tried_first_for_names_without_prefix():

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import count_repeats, count_true, match_rows, to_tensor
 from bridgeval.errors import NeedError
+from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import ListOrder, Lists, Slates
 
@@ -33,8 +34,9 @@ class Shown(Protocol):
         lengths: `[B]` int64: items that each user could be shown.
         width: K.
         pad: V, one past the vocabulary: the code of "no item".
+        vocabulary: `[V]` the ids that codes stand for; None for lists that are not ranked.
         ranked: whether the order of the cells is the ranking, whatever the scores say.
-        order: what ranks them, see `Lists.order`.
+        order: what ranks them, see `Lists`.
         complete: whether the cells are all the candidates there are.
         repeated: how many cells hold an item that is further left in their row too.
         masked: `[B]` int64: cells that score -inf.
@@ -52,6 +54,8 @@ class Shown(Protocol):
     def width(self) -> int: ...
     @property
     def pad(self) -> int: ...
+    @property
+    def vocabulary(self) -> Ids | None: ...
     @property
     def ranked(self) -> bool: ...
     @property
@@ -104,6 +108,7 @@ class ListBatch:
     pad: int
     device: torch.device
     complete: bool = False
+    vocabulary: Ids | None = None
 
     @property
     def ranked(self) -> bool:
@@ -265,7 +270,7 @@ def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batc
     # Slates of scores have `ShownRows` in place of lists; the tables know nothing of tensors.
     lists: Lists | ShownRows = slates.shown
     if isinstance(lists, Lists):
-        shown: Shown = ListBatch(lists.part(start, stop), pad, device)
+        shown: Shown = ListBatch(lists.part(start, stop), pad, device, vocabulary=slates.items)
     else:
         shown = lists.lay_out(start, stop, pad, device)
     return Batch(slates, start, stop, shown, ListBatch(slates.relevant.part(start, stop), pad, device), device)

@@ -79,7 +79,7 @@ def count_in_scores(
     scores, known = pick_scores(shown, ranking, relevant)
     order = others = None
     if decided:
-        precedence = TIES[ranking.ties](shown.columns.codes[None], shown.pad)[0]
+        precedence = TIES[ranking.ties](shown.columns.codes[None], shown)[0]
         own = precedence[shown.columns.places[relevant.items.long()].clamp(min=0)]
         order, others = (precedence, own), (own, own)
     above, equal = _count_beating(shown.scores, scores, known, order)

@@ -15,15 +15,18 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, ListBatch, Shown
-from bridgeval.batch.kernels import count_true, find_repeats, match_rows, order_by_score, sort_with_index
+from bridgeval.batch.kernels import count_true, find_repeats, match_rows, order_by_score, sort_with_index, to_tensor
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.choices import check_choices
+from bridgeval.errors import NeedError
+from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Lists
 
 Order = Literal["score", "given", "sigmoid", "softmax"]
-Ties = Literal["item_descending", "item_ascending", "given"]
+Ties = Literal["item_descending", "item_ascending", "text_descending", "given"]
 Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
+Gaps = Literal["close", "keep"]
 
 # Most lists that are not in order show it in the first rows.
 FEW_ROWS = 256
@@ -43,6 +46,7 @@ class Ranking:
         duplicates: of a repeated item the "best" place counts, or "all" of them do.
         masked: items scored -inf are dropped, or kept at the end.
         cut: rows kept before duplicates are removed; None keeps all.
+        gaps: where the column `rank` leaves places out, later rows move up ("close"), or stay at their rank ("keep").
     """
 
     order: Order = "score"
@@ -50,6 +54,7 @@ class Ranking:
     duplicates: Duplicates = "best"
     masked: Masked = "drop"
     cut: int | None = None
+    gaps: Gaps = "close"
 
     def __post_init__(self) -> None:
         check_choices(self, "Ranking")
@@ -67,11 +72,19 @@ def _softmax(scores: Tensor, valid: Tensor) -> Tensor:
     return torch.where(infinite.any(1, keepdim=True), infinite.double(), powers)
 
 
+def _rank_texts(items: Tensor, shown: Shown) -> Tensor:
+    if shown.vocabulary is None:
+        raise NeedError("the ids of these lists are not known, so that their text cannot decide", hint="give Slates")
+    ranks = to_tensor(shown.vocabulary.text_ranks, items.device)
+    return ranks[items.clamp(max=len(ranks) - 1)]
+
+
 # Tie rule -> the precedence of items `[B, K]`, integers from 0 to V: of equal scores the higher one stands first.
-TIES: dict[Ties, Callable[[Tensor, int], Tensor]] = {
-    "item_descending": lambda items, pad: items,
-    "item_ascending": lambda items, pad: pad - items,
-    "given": lambda items, pad: torch.arange(items.shape[1] - 1, -1, -1, device=items.device).expand(items.shape),
+TIES: dict[Ties, Callable[[Tensor, Shown], Tensor]] = {
+    "item_descending": lambda items, shown: items,
+    "item_ascending": lambda items, shown: shown.pad - items,
+    "text_descending": _rank_texts,
+    "given": lambda items, shown: torch.arange(items.shape[1] - 1, -1, -1, device=items.device).expand(items.shape),
 }
 
 # Orders by a function of the scores `[B, K]` float64 and of the cells that are kept.
@@ -133,7 +146,7 @@ def _rank_transformed(shown: Shown, ranking: Ranking) -> RankedLists:
     """Keeps rows by score, then orders them by a function of it, then drops repeats."""
     kept = rank(shown, replace(ranking, order="score", duplicates="all"))
     scores = TRANSFORMS[ranking.order](kept.gather(shown.column("score")).double(), kept.valid)
-    order = order_by_score(scores, TIES[ranking.ties](kept.items, kept.pad), kept.valid)
+    order = order_by_score(scores, TIES[ranking.ties](kept.items, shown), kept.valid)
     ranked = _move(kept, order)
     return _drop_repeats(ranked) if ranking.duplicates == "best" else ranked
 
@@ -142,7 +155,7 @@ def _order(shown: Shown, ranking: Ranking) -> Tensor | None:
     """The index that sorts each row by score; None if every row is in order, or has to stay as it is."""
     if shown.ranked or ranking.order == "given" or not shown.has("score") or shown.width < 2:
         return None
-    scores, precedence = shown.column("score"), TIES[ranking.ties](shown.items, shown.pad)
+    scores, precedence = shown.column("score"), TIES[ranking.ties](shown.items, shown)
     # Sorting costs five times as much as looking, and many toolkits write their lists in order.
     if all(_in_order(scores[:rows], precedence[:rows], shown.valid[:rows]) for rows in (FEW_ROWS, None)):
         return None
@@ -189,7 +202,7 @@ def _rank_scores(shown: ScoreBatch, ranking: Ranking, depth: int | None) -> Rank
     values, index = values[:, :depth], index[:, :depth]
     rows = torch.nonzero(tied.any(1)).flatten()
     if len(rows):
-        precedence = TIES[ranking.ties](shown.columns.codes[None], shown.pad)[0]
+        precedence = TIES[ranking.ties](shown.columns.codes[None], shown)[0]
         index = index.clone()
         if depth < shown.width:
             across = rows[tied[rows, depth - 1]]
@@ -210,16 +223,37 @@ def _cut_ties(scores: Tensor, bar: Tensor, precedence: Tensor, depth: int) -> Te
     return torch.topk(order, depth, dim=1, sorted=False).indices
 
 
-def rank_lists(lists: Lists, ranking: Ranking, pad: int) -> Lists:
+def leave_gaps(ranked: RankedLists, ranks: Tensor, limit: int) -> RankedLists:
+    """The same lists with every row at its rank, and cells without an item at ranks that no row has.
+
+    Args:
+        ranks: `[B, K]` the ranks of the batch, from 1, ascending in each row.
+        limit: rows that are ranked below it follow without gaps: the rectangle stays small, however large a rank is.
+    """
+    ranks = ranked.gather(ranks).long()
+    columns = torch.arange(ranks.shape[1], device=ranks.device).expand(ranks.shape)
+    within = ranked.valid & (ranks <= limit)
+    places = torch.where(within, ranks - 1, limit - count_true(within)[:, None] + columns)
+    # Cells that are not valid all go to one more column, which is then cut off.
+    width = int((places * ranked.valid).max()) + 1 if places.numel() else 0
+    places = places.masked_fill(~ranked.valid, width)
+    shape = (len(places), width + 1)
+    items = ranked.items.new_full(shape, ranked.pad).scatter_(1, places, ranked.items)
+    index = places.new_zeros(shape).scatter_(1, places, columns if ranked.index is None else ranked.index)
+    return RankedLists(items, items != ranked.pad, index, ranked.pad, ranked.repeated).first(width)
+
+
+def rank_lists(lists: Lists, ranking: Ranking, pad: int, vocabulary: Ids | None = None) -> Lists:
     """The same lists with their rows best first, without those that the ranking drops.
 
     Args:
         pad: V, one past the vocabulary.
+        vocabulary: `[V]`, for rankings that read ids.
     """
     step = max(CELLS_AT_ONCE // max(int(lists.lengths.max(initial=0)), 1), 1)
     counts, kept = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(lists.lengths), step):
-        part = ListBatch(lists.part(start, start + step), pad, torch.device("cpu"))
+        part = ListBatch(lists.part(start, start + step), pad, torch.device("cpu"), vocabulary=vocabulary)
         ranked = rank(part, ranking)
         rows = torch.from_numpy(lists.offsets[start : start + len(ranked.items)])[:, None]
         rows = rows + torch.arange(part.width) if part.width else rows.expand(-1, 0)
@@ -227,7 +261,7 @@ def rank_lists(lists: Lists, ranking: Ranking, pad: int) -> Lists:
         counts.append(ranked.counts.numpy())
     order = np.concatenate(kept)
     columns = {name: column[order] for name, column in lists.columns.items()}
-    return Lists(np.cumsum(np.concatenate(counts)), lists.items[order], columns, ranked=True)
+    return Lists(np.cumsum(np.concatenate(counts)), lists.items[order], columns, order="given")
 
 
 @dataclass(frozen=True)
@@ -237,11 +271,11 @@ class Relevance:
     Attributes:
         above: a row is relevant when its gain is above this; None takes every row.
         duplicates: of a repeated item the highest gain counts once ("best"), the first one ("first"), or every
-            row is counted among the relevant ("all").
+            row is counted among the relevant ("all"), and is a hit too where the item is found ("each").
     """
 
     above: float | None = 0.0
-    duplicates: Literal["best", "first", "all"] = "best"
+    duplicates: Literal["best", "first", "all", "each"] = "best"
 
     def __post_init__(self) -> None:
         check_choices(self, "Relevance")
@@ -254,7 +288,7 @@ class RelevantLists:
     Attributes:
         items: `[B, R]` codes, V where not valid (so that rows stay sorted).
         gains: `[B, R]`, 0 where not valid.
-        valid: `[B, R]`; under duplicates="all" repeated items are valid each time.
+        valid: `[B, R]`; under duplicates="all" and "each" repeated items are valid each time.
         index: `[B, R]` int64: the column of the batch that each cell came from.
     """
 
@@ -279,7 +313,7 @@ class RelevantLists:
 def select_relevant(truth: ListBatch, relevance: Relevance) -> RelevantLists:
     """Keeps the relevant rows and sorts them by item."""
     gains, items, pad = truth.column("gain"), truth.items, truth.pad
-    once = relevance.duplicates != "all" and truth.repeated
+    once = relevance.duplicates in ("best", "first") and truth.repeated
     if relevance.above is not None:
         items = items.masked_fill(~(gains > relevance.above), pad)
     index: Tensor | None = None
@@ -301,7 +335,7 @@ class MatchIndex(NamedTuple):
     Attributes:
         rows: the row of the batch.
         places: the column of the ranked list, counted from 0.
-        columns: the column of the relevant list; of a repeated item the first.
+        columns: the column of the relevant list; of a repeated item the first, unless each is a hit.
     """
 
     rows: Tensor
@@ -309,6 +343,19 @@ class MatchIndex(NamedTuple):
     columns: Tensor
 
 
-def match(ranked: RankedLists, relevant: RelevantLists) -> MatchIndex:
-    """Finds the relevant items in ranked lists."""
-    return MatchIndex(*match_rows(ranked.items, relevant.items, ranked.pad))
+def match(ranked: RankedLists, relevant: RelevantLists, *, each: bool = False) -> MatchIndex:
+    """Finds the relevant items in ranked lists.
+
+    Args:
+        each: whether every row of a repeated relevant item is a hit, all at one place.
+    """
+    rows, places, columns = match_rows(ranked.items, relevant.items, ranked.pad)
+    if each:
+        # Rows are sorted by item, so that the rows of an item follow the first of them.
+        ends = torch.searchsorted(relevant.items, relevant.items, right=True)
+        counts = ends[rows, columns] - columns
+        first = counts.cumsum(0) - counts
+        again = torch.arange(int(counts.sum()), device=rows.device) - first.repeat_interleave(counts)
+        rows, places = rows.repeat_interleave(counts), places.repeat_interleave(counts)
+        columns = columns.repeat_interleave(counts) + again
+    return MatchIndex(rows, places, columns)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, look_up
 from bridgeval.batch.kernels import count_true
+from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import ListOrder
 
@@ -24,16 +25,18 @@ class ItemColumns:
     Attributes:
         codes: `[N]` int32: the item of each column.
         places: `[V + 1]` int64: the column of each item; -1 for items without one, and for "no item".
+        vocabulary: `[V]` the ids that codes stand for.
     """
 
     codes: Tensor
     places: Tensor
+    vocabulary: Ids
 
     @staticmethod
-    def of(codes: npt.NDArray[np.int32], vocabulary: int, device: torch.device) -> ItemColumns:
-        places = torch.full((vocabulary + 1,), -1)
+    def of(codes: npt.NDArray[np.int32], vocabulary: Ids, device: torch.device) -> ItemColumns:
+        places = torch.full((len(vocabulary) + 1,), -1)
         places[torch.from_numpy(codes).long()] = torch.arange(len(codes))
-        return ItemColumns(torch.from_numpy(codes).to(device), places.to(device))
+        return ItemColumns(torch.from_numpy(codes).to(device), places.to(device), vocabulary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,10 @@ class ScoreBatch:
     @property
     def pad(self) -> int:
         return len(self.columns.places) - 1
+
+    @property
+    def vocabulary(self) -> Ids:
+        return self.columns.vocabulary
 
     @property
     def lengths(self) -> Tensor:

@@ -116,7 +116,7 @@ class ScoreRows:
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(np.bincount(owners, minlength=stop - start), out=offsets[1:])
         lists = Lists(offsets, items, columns, beside=self._pairs(start, stop))
-        return ListBatch(lists, pad, device, complete=not self.scores.is_sparse)
+        return ListBatch(lists, pad, device, not self.scores.is_sparse, self.items)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class DenseRows(ScoreRows):
         values = self._ask(start, stop) if self.scores.is_function else self._read(start, stop)
         scores = self._convert(values, start, stop, len(self.codes)).to(device)
         self._check(scores, start)
-        columns = ItemColumns.of(self.codes, pad, device)
+        columns = ItemColumns.of(self.codes, self.items, device)
         return ScoreBatch.of(scores, columns, self._history(start, stop), self._pairs(start, stop))
 
 

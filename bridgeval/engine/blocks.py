@@ -24,6 +24,7 @@ from bridgeval.batch.ranking import (
     Ranking,
     Relevance,
     RelevantLists,
+    leave_gaps,
     match,
     rank,
     select_relevant,
@@ -37,9 +38,24 @@ from bridgeval.tables.context import Context
 T = TypeVar("T")
 _MISSING: Any = object()
 # The policies without a threshold, made and checked once and not for every batch.
-EVERY_ROW = {one.duplicates: one for one in (Relevance(None, "best"), Relevance(None, "first"), Relevance(None, "all"))}
+EVERY_ROW = {
+    one.duplicates: one
+    for one in (Relevance(None, "best"), Relevance(None, "first"), Relevance(None, "all"), Relevance(None, "each"))
+}
 Users = Literal[
-    "relevant", "shown", "both", "any", "truth", "history", "baseline", "given", "known", "listed", "judged"
+    "relevant",
+    "shown",
+    "both",
+    "any",
+    "truth",
+    "history",
+    "baseline",
+    "given",
+    "known",
+    "listed",
+    "judged",
+    "answered",
+    "measured",
 ]
 
 
@@ -114,10 +130,14 @@ class Ranked(Block[RankedLists]):
 
     def make(self, blocks: Blocks) -> RankedLists:
         shown, depth = blocks.batch.shown, blocks.depth
-        if self.whole or isinstance(shown, ScoreBatch):
-            return rank(shown, self.ranking, None if self.whole else depth)
-        # Lists are sorted as a whole anyway.
-        return blocks[Ranked(self.ranking, whole=True)].first(depth)
+        if not self.whole and not isinstance(shown, ScoreBatch):
+            # Lists are sorted as a whole anyway.
+            return blocks[Ranked(self.ranking, whole=True)].first(depth)
+        ranked = rank(shown, self.ranking, None if self.whole else depth)
+        if self.ranking.gaps == "keep" and shown.has("rank"):
+            # No metric asks for a certain place beyond its cutoff and the number of relevant items.
+            return leave_gaps(ranked, shown.column("rank"), max(blocks.cutoff, blocks.batch.relevant.width))
+        return ranked
 
 
 @dataclass(frozen=True)
@@ -133,10 +153,6 @@ class ShownColumn(Block[Tensor]):
             raise NeedError(f"the shown pairs have no column {self.name!r}", hint=f"give {self.name}")
         pairs = shown.pairs.get(self.name)
         return ranked.gather(shown.column(self.name)) if pairs is None else look_up(pairs, ranked.items)
-
-
-# The policies without a threshold, made once: a block then finds one without checking its parameters again.
-EVERY_ROW = {one.duplicates: one for one in (Relevance(None, "best"), Relevance(None, "first"), Relevance(None, "all"))}
 
 
 @dataclass(frozen=True)
@@ -221,7 +237,8 @@ class HitIndex(Block[MatchIndex]):
         same = HitIndex(self.ranking, relevance, self.whole or blocks.reads_whole_lists)
         if same != self:
             return blocks[same]
-        return match(blocks[Ranked(self.ranking, self.whole)], blocks[Relevant(relevance)])
+        ranked, relevant = blocks[Ranked(self.ranking, self.whole)], blocks[Relevant(relevance)]
+        return match(ranked, relevant, each=relevance.duplicates == "each")
 
 
 @dataclass(frozen=True)
@@ -325,7 +342,8 @@ class Counted(Block[Tensor]):
     `users` is "relevant" (at least one relevant item), "shown" (at least one item shown), "both", "any" (every user
     that either side names), "truth" (at least one row of relevance, whatever its gain), "history", "baseline" (users
     these name), "given" (users the caller lists), "known" (all there are: the given, else those of the history),
-    "listed" or "judged" (users whom the recommendations, or the relevance, name, even with an empty list).
+    "listed" or "judged" (users whom the recommendations, or the relevance, name, even with an empty list), "answered"
+    (a row of relevance, and listed), "measured" (listed, but neither shown anything nor judged does not count).
     """
 
     users: Users = "relevant"
@@ -349,6 +367,10 @@ class Counted(Block[Tensor]):
                 has_rows = (batch.shown if self.users == "listed" else batch.relevant).lengths > 0
                 empty = f"in_{self.users}"
                 return has_rows | batch.user_column(empty) if batch.has_user_column(empty) else has_rows
+            case "answered":
+                return blocks[Counted("listed")] & (batch.relevant.lengths > 0)
+            case "measured":
+                return blocks[Counted("listed")] & ((batch.shown.lengths > 0) | blocks[Counted("judged")])
             case _:
                 return batch.user_column(f"in_{self.users}")
 

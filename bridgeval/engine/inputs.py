@@ -246,7 +246,7 @@ def rank_rows(users: Ids, rows: Rows, ranking: Ranking = Ranking()) -> Rows:
     items, (item_codes,) = encode_ids([rows.items])
     columns = {"row": kept.astype(np.float64)} | {name: column[kept] for name, column in rows.columns.items()}
     by_user = group_codes(positions[kept].astype(np.int32), len(users))
-    lists = rank_lists(group_lists(by_user, item_codes[kept], columns, rows.ranked), ranking, len(items))
+    lists = rank_lists(group_lists(by_user, item_codes[kept], columns, rows.ranked), ranking, len(items), items)
     places = np.arange(len(lists.items)) - np.repeat(lists.offsets[:-1], lists.lengths) + 1.0
     kept = lists.columns["row"].astype(np.int64)
     return Rows(rows.owners.take(kept), rows.items.take(kept), {"rank": places})

@@ -33,9 +33,16 @@ POPULATION_NEEDS = {
     "given": "users given",
     "known": "all users",
 }
+# Population -> the sides on which users with an empty list belong to it.
+NAMED_SIDES = {
+    "listed": ("listed",),
+    "judged": ("judged",),
+    "answered": ("listed",),
+    "measured": ("listed", "judged"),
+}
 # Parameter in names and convention tables -> the field of a metric that holds it, and its name there.
 FLAT = {
-    **{name: ("ranking", name) for name in ("order", "ties", "duplicates", "masked", "cut")},
+    **{name: ("ranking", name) for name in ("order", "ties", "duplicates", "masked", "cut", "gaps")},
     "above": ("relevance", "above"),
     "truth_duplicates": ("relevance", "duplicates"),
 }
@@ -160,7 +167,7 @@ class RankingMetric(Metric):
 
     Attributes:
         users: the population, see `Counted`: "relevant" (users with a relevant item), "shown", "both", "any", "truth",
-            "history", "baseline", "given", "known", "listed", "judged".
+            "history", "baseline", "given", "known", "listed", "judged", "answered", "measured".
         ranking: how lists are ranked.
         relevance: which rows of the truth are relevant.
     """
@@ -176,11 +183,10 @@ class RankingMetric(Metric):
 
     def needs(self) -> Needs:
         needed = POPULATION_NEEDS.get(self.users)
-        named = f"users {self.users}" if self.users in ("listed", "judged") else None
         return Needs(
             depth=None,
             users=frozenset({needed} if needed else ()),
-            optional=frozenset({named} if named else ()),
+            optional=frozenset(f"users {side}" for side in NAMED_SIDES.get(self.users, ())),
         )
 
     def counted(self, blocks: Blocks) -> Tensor:

@@ -18,6 +18,7 @@ from bridgeval.metrics.accuracy import (
     Precision as Precision,
     Recall as Recall,
     RocAuc as RocAuc,
+    RPrecision as RPrecision,
     nDCG as nDCG,
     nDCGRendle2020 as nDCGRendle2020,
 )

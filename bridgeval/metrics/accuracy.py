@@ -25,7 +25,7 @@ from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, R
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 from bridgeval.metrics.blocks.gains import DCG, Discount, Gain, IdealDCG, discounts, is_never_negative
-from bridgeval.metrics.blocks.hits import DistinctRelevantCount, FirstHit, HitCounts, HitPlaces, Repeated
+from bridgeval.metrics.blocks.hits import DistinctRelevantCount, EarlyHits, FirstHit, HitCounts, HitPlaces, Repeated
 from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
@@ -38,7 +38,8 @@ class Precision(TopKMetric):
     A list shorter than k is still divided by k (Manning, Raghavan and Schütze 2008, 8.4).
 
     Attributes:
-        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), as R-precision does.
+        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), which RecTools calls R-precision.
+            `RPrecision` is what the literature calls so.
         repeated: an item that is shown several times, where duplicates are kept, is found "once", or "each" time.
 
     >>> import bridgeval
@@ -64,6 +65,30 @@ class Precision(TopKMetric):
             return hits / self.k
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
         return hits / blocks[block].clamp(min=1, max=self.k)
+
+
+@dataclass(frozen=True)
+class RPrecision(UserMetric):
+    """The share of the first P places that hold a relevant item: `sum(h_1..h_P) / P`.
+
+    Precision and recall at place P are this same number (Manning, Raghavan and Schütze 2008, 8.4). It takes no cutoff:
+    every user has a cutoff of his own. A list shorter than P is still divided by P. Users without a relevant item,
+    where they count, get 0.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b", "c"]}, "RPrecision")["RPrecision"]
+    0.5
+    """
+
+    name = "RPrecision"
+    family = "accuracy"
+
+    def needs(self) -> Needs:
+        return replace(super().needs(), depth=0)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits = blocks[EarlyHits(self.ranking, self.relevance)]
+        return hits / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
 
 @dataclass(frozen=True)
@@ -150,6 +175,8 @@ class MAP(TopKMetric):
     Attributes:
         divide_by: "reachable", min(k, P); "relevant", P (trec_eval); "k"; "hits", the hits within k; "listed",
             min(n, k, P).
+        repeated: a place whose item is relevant several times, where each of them is a hit, adds precision "each"
+            time, or "once".
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "MAP@2")["MAP@2"]
@@ -160,6 +187,7 @@ class MAP(TopKMetric):
     family = "accuracy"
 
     divide_by: Literal["reachable", "relevant", "k", "hits", "listed"] = field(default="reachable", kw_only=True)
+    repeated: Repeated = field(default="each", kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
@@ -167,7 +195,7 @@ class MAP(TopKMetric):
         return SHARE if self.divide_by == "k" or self.ranking.duplicates == "best" else (0.0, float(self.k))
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = blocks[PrecisionSums(self.ranking, self.relevance)].up_to(self.k)
+        total = blocks[PrecisionSums(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         if self.divide_by == "k":
             return total / self.k
         if self.divide_by == "hits":
@@ -319,14 +347,23 @@ class F1(TopKMetric):
 
 @dataclass(frozen=True)
 class PrecisionSums(Block[Cumulative]):
-    """Precision at each hit, added up over the first k places: `[B]` float64."""
+    """Precision at each hit, added up over the first k places: `[B]` float64.
+
+    Attributes:
+        repeated: "once" adds up places, not hits: of several hits at one place the last, which counts them all.
+    """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    repeated: Repeated = "each"
 
     def make(self, blocks: Blocks) -> Cumulative:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.sum(hits.ordinals / hits.ranks)
+        precision = hits.ordinals / hits.ranks
+        if self.repeated == "once" and self.relevance.duplicates == "each":
+            same_place = (hits.rows[1:] == hits.rows[:-1]) & (hits.places[1:] == hits.places[:-1])
+            precision[:-1].masked_fill_(same_place, 0)
+        return hits.sum(precision)
 
 
 def pair_bounds(metric: AUC | LAUC) -> Bounds:

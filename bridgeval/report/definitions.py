@@ -24,6 +24,8 @@ SHARED = {
         "known": "all users there are count: those given, else those of the history",
         "listed": "users whom the recommendations name count, with an empty list too",
         "judged": "users whom the relevance names count, with an empty list too",
+        "answered": "users with a row of relevance count, whatever its gain, if the recommendations name them",
+        "measured": "users whom the recommendations name count, with an empty list if the relevance names them",
     },
     "order": {
         "score": "lists are ordered by score, highest first; lists without scores keep their order",
@@ -32,6 +34,7 @@ SHARED = {
     "ties": {
         "item_descending": "equal scores are ordered by item id, highest first",
         "item_ascending": "equal scores are ordered by item id, lowest first",
+        "text_descending": "equal scores are ordered by item id as text, highest first",
         "given": "equal scores keep the order they came in",
     },
     "duplicates": {
@@ -46,6 +49,11 @@ SHARED = {
         "best": "of a repeated relevant item the highest gain counts, once",
         "first": "of a repeated relevant item the first counts",
         "all": "a repeated relevant item counts each time",
+        "each": "a repeated relevant item counts, and is found, each time",
+    },
+    "gaps": {
+        "close": "where ranks leave places out, later rows move up",
+        "keep": "rows stay at their ranks, also where these leave places out",
     },
     "over": {
         "mean": "the mean over users",
@@ -88,9 +96,9 @@ def define(metric: Metric) -> Definition:
     >>> import bridgeval
     >>> definition = define(bridgeval.parse("trec_eval:map_cut@5")[0])
     >>> definition.native
-    'MAP(users="both", divide_by="relevant")@5'
-    >>> definition.rules[0]
-    'users who were shown something and have a relevant item count'
+    'MAP(users="answered", ties="text_descending", divide_by="relevant")@5'
+    >>> definition.rules[1]
+    'equal scores are ordered by item id as text, highest first'
     """
     return Definition(
         str(metric),

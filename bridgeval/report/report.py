@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 REASONS = ("no relevance given", "no relevant item")
 # The treatment of repeated rows, by the metrics' parameters `duplicates` and `truth_duplicates`.
 REPEATED_SHOWN = {"best": "the best one counts", "all": "each keeps its place"}
-REPEATED_RELEVANT = {"best": "the highest gain counts", "first": "the first one counts", "all": "each one counts"}
+REPEATED_RELEVANT = {
+    "best": "the highest gain counts",
+    "first": "the first one counts",
+    "all": "each one counts",
+    "each": "each one counts, and is found",
+}
 
 
 @dataclass(frozen=True)

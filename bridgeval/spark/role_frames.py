@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import functions as F, types as T
 
@@ -16,7 +17,9 @@ from bridgeval.io.columns import USER, Chosen, Role, find_columns, find_named
 from bridgeval.io.files import open_table
 from bridgeval.spark.array_frames import explode_arrays
 from bridgeval.spark.task import TAG_BITS
+from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.groups import read_ids
+from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows, is_spark_frame, read_rows
 
 if TYPE_CHECKING:
@@ -142,10 +145,19 @@ def _tag_rows(rows: Rows, role: str, session: SparkSession) -> TaggedFrame:
         columns = {"user": rows.users.to_arrow(), **columns}
     numbers = dict(rows.columns)
     if rows.ranked and "rank" not in numbers:
-        numbers["rank"] = np.arange(1.0, len(rows) + 1)
+        numbers["rank"] = _number_rows(rows.owners)
     table = pa.table({**columns, **{part: pa.array(values) for part, values in numbers.items()}})
     parts = {part: table.schema.field(part).type for part in numbers}
     return TaggedFrame(role, session.createDataFrame(table), parts)
+
+
+def _number_rows(users: Ids) -> npt.NDArray[np.float64]:
+    """`[n]`: 1, 2, 3, ... for the rows of each user, in the order they came."""
+    _, (codes,) = encode_ids([users])
+    order = np.argsort(codes, kind="stable")
+    numbers = np.empty(len(codes))
+    numbers[order] = np.arange(1, len(codes) + 1)
+    return numbers - np.searchsorted(codes[order], codes)
 
 
 def _check_id(kind: T.DataType, what: str) -> None:

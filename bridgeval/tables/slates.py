@@ -29,15 +29,16 @@ class Lists:
     Attributes:
         offsets: `[U + 1]`; user u's rows are `offsets[u]:offsets[u + 1]`.
         items: `[n]` codes into the vocabulary of the Slates.
-        columns: name -> `[n]` numbers beside the pairs.
-        ranked: whether the order of the rows is the ranking, whatever the scores say.
+        columns: name -> `[n]` numbers beside the pairs; `rank` only where ranks are not 1, 2, 3, ...
+        order: what ranks the rows: their "score"; or their place, whatever the scores say: by the column "rank", or as
+            they were "given".
         beside: further columns by user and item, looked up when a batch needs them.
     """
 
     offsets: npt.NDArray[np.int64]
     items: Codes
     columns: Mapping[str, Column] = field(default_factory=dict)
-    ranked: bool = False
+    order: ListOrder = "score"
     beside: Mapping[str, PairColumn] = field(default_factory=dict)
 
     @cached_property
@@ -45,9 +46,9 @@ class Lists:
         return np.diff(self.offsets)
 
     @property
-    def order(self) -> ListOrder:
-        """What ranks the rows: their "score", the column "rank", or the order in which they were "given"."""
-        return "score" if not self.ranked else "rank" if "rank" in self.columns else "given"
+    def ranked(self) -> bool:
+        """Whether the place of the rows is the ranking."""
+        return self.order != "score"
 
     @property
     def row_users(self) -> npt.NDArray[np.int64]:
@@ -68,7 +69,7 @@ class Lists:
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[users] - offsets[:-1], lengths)
         items, columns = self.items[rows], {name: column[rows] for name, column in self.columns.items()}
         columns |= {name: column.look_up(np.repeat(users, lengths), items) for name, column in self.beside.items()}
-        return Lists(offsets, items, columns, self.ranked)
+        return Lists(offsets, items, columns, self.order)
 
     def filter(self, rows: npt.NDArray[np.bool_]) -> Lists:
         """The same lists with some of their rows."""
@@ -82,7 +83,7 @@ class Lists:
         rows = slice(int(offsets[0]), int(offsets[-1]))
         columns = {name: column[rows] for name, column in self.columns.items()}
         beside = {name: column.part(start, stop) for name, column in self.beside.items()}
-        return Lists(offsets - offsets[0], self.items[rows], columns, self.ranked, beside)
+        return Lists(offsets - offsets[0], self.items[rows], columns, self.order, beside)
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def build_slates(
 
 def group_lists(by_user: Grouping, items: Codes, columns: Mapping[str, Floats], ranked: bool = False) -> Lists:
     """Groups rows by user, in the order they came, or by the column `rank` if there is one."""
-    lists = Lists(by_user.offsets, *by_user.group(items, columns), ranked)
+    lists = Lists(by_user.offsets, *by_user.group(items, columns), "given" if ranked else "score")
     return _sort_by_rank(lists) if "rank" in columns else lists
 
 
@@ -182,7 +183,7 @@ def _refuse(rows: Rows, values: Floats, bad: npt.NDArray[np.bool_], what: str, h
 
 
 def _sort_by_rank(lists: Lists) -> Lists:
-    """Sorts the rows of each user by the column `rank`."""
+    """Sorts the rows of each user by the column `rank`, which is kept only where it leaves places out."""
     rank, users = lists.columns["rank"], lists.row_users
     if np.isnan(rank).any() or (len(rank) and rank.min() < 1):
         raise BadValueError(
@@ -199,4 +200,7 @@ def _sort_by_rank(lists: Lists) -> Lists:
             "give every row of a user its own rank, or leave the rank column out and give scores",
         )
     columns = {name: column[order] for name, column in lists.columns.items()}
-    return Lists(lists.offsets, lists.items[order], columns, ranked=True)
+    places = np.arange(1, len(rank) + 1) - lists.offsets[users]
+    if bool((rank == places).all()) or not bool((rank % 1 == 0).all()):
+        del columns["rank"]
+    return Lists(lists.offsets, lists.items[order], columns, order="rank")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from random import Random
 
+import pyarrow as pa
 import pytest
 import torch
 
 import bridgeval
 from bridgeval.batch import ranking as ranking_module
 from bridgeval.batch.batch import batches
-from bridgeval.batch.ranking import Ranking, Relevance, match, rank, rank_lists, select_relevant
+from bridgeval.batch.ranking import Ranking, Relevance, leave_gaps, match, rank, rank_lists, select_relevant
 from bridgeval.tables.rows import read_rows
 from bridgeval.tables.slates import build_slates
 
@@ -38,6 +39,7 @@ def places(parameters: str, rows=ROWS) -> str:
         ("", "eabc"),
         ("ties='item_ascending'", "aebc"),
         ("ties='given'", "aebc"),
+        ("ties='text_descending'", "eabc"),
         ("order='given'", "bace"),
         ("order='given', masked='keep'", "badce"),
         ("masked='keep'", "eabcd"),
@@ -78,9 +80,18 @@ def test_string_ids_are_ordered_by_code_point():
     assert report["MRR@5"] == pytest.approx(1 / 5)
 
 
+@pytest.mark.parametrize("items", [[8, 10, 9, 100, -1], ["8", "10", "9", "100", "-1"]])
+def test_ids_of_either_type_are_ordered_by_their_text(items):
+    # descending: 9, 8, 100, 10, -1
+    rows = [(item, 1.0) for item in items]
+    report = bridgeval.evaluate({"u": rows}, {"u": [items[3]]}, "MRR(ties='text_descending')@5")
+    assert report['MRR(ties="text_descending")@5'] == pytest.approx(1 / 3)
+
+
 POLICIES = [
     Ranking(),
     Ranking(ties="item_ascending"),
+    Ranking(ties="text_descending"),
     Ranking(order="given"),
     Ranking(masked="keep"),
     Ranking(cut=2),
@@ -121,7 +132,7 @@ def test_matches_are_the_relevant_items_of_the_ranked_lists(seed, sorted_before,
 
 
 @pytest.mark.parametrize("order", ["score", "given", "sigmoid", "softmax"])
-@pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "given"])
+@pytest.mark.parametrize("ties", ["item_descending", "item_ascending", "text_descending", "given"])
 @pytest.mark.parametrize("duplicates", ["best", "all"])
 def test_a_system_is_never_unexpected_against_itself(order, ties, duplicates):
     # Scores beyond 40 are equal after a sigmoid in float64, so that the ties decide.
@@ -142,7 +153,48 @@ def test_lists_ranked_outside_of_a_batch_are_those_of_a_batch(ranking, monkeypat
     slates = build_slates(read_rows(lists, "recommendations"), read_rows({0: [1]}, "relevance"))
     (batch,) = batches(slates, torch.device("cpu"))
     ranked = rank(batch.shown, ranking)
-    found = rank_lists(slates.shown, ranking, len(slates.items))
+    found = rank_lists(slates.shown, ranking, len(slates.items), slates.items)
     assert found.lengths.tolist() == ranked.counts.tolist()
     assert found.items.tolist() == ranked.items[ranked.valid].tolist()
     assert found.columns["score"].tolist() == ranked.gather(batch.shown.column("score"))[ranked.valid].tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("limit", [0, 3, 10, 99])
+def test_rows_stand_at_their_ranks_up_to_the_limit_and_follow_after_it(seed, limit):
+    random = Random(seed)
+    ranks = {user: random.sample(range(1, 30), random.randint(0, 6)) for user in range(7)} | {7: [2, 5]}
+    rows = [(user, item, rank) for user, given in ranks.items() for item, rank in enumerate(given)]
+    frame = pa.table(dict(zip(("user", "item", "rank"), zip(*rows, strict=True), strict=True)))
+    slates = build_slates(read_rows(frame, "recommendations"), read_rows({7: [1]}, "relevance"))
+    (batch,) = batches(slates, torch.device("cpu"))
+    found = leave_gaps(rank(batch.shown, Ranking()), batch.shown.column("rank"), limit)
+    for row, user in enumerate(slates.users.tolist()):
+        in_order = sorted((rank, item) for item, rank in enumerate(ranks[user]))
+        expected = [dict(in_order).get(place) for place in range(1, limit + 1)]
+        expected += [item for rank, item in in_order if rank > limit]
+        items = [item if item < found.pad else None for item in found.items[row].tolist()]
+        width = max(len(items), len(expected))
+        assert items + [None] * (width - len(items)) == expected + [None] * (width - len(expected))
+        kept = found.gather(batch.shown.column("rank"))[row][found.valid[row]]
+        assert kept.tolist() == [rank for rank, _ in in_order]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_row_of_a_repeated_relevant_item_is_a_hit(seed):
+    random = Random(seed)
+    lists = {user: random.sample(range(9), random.randint(1, 6)) for user in range(9)}
+    truth = {user: random.choices(range(9), k=random.randint(1, 6)) for user in range(9)}
+    (batch,) = batches(
+        build_slates(read_rows(lists, "recommendations"), read_rows(truth, "relevance")), torch.device("cpu")
+    )
+    relevant = select_relevant(batch.relevant, Relevance(duplicates="each"))
+    found = match(rank(batch.shown, Ranking()), relevant, each=True)
+    expected = [
+        (user, place, column)
+        for user in range(9)
+        for place, item in enumerate(lists[user])
+        for column, other in enumerate(sorted(truth[user]))
+        if other == item
+    ]
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == expected

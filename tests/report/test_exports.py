@@ -43,7 +43,8 @@ def test_json_has_numbers_definitions_population_and_versions(reports: bridgeval
     document = json.loads(reports.to_json())
     assert document["results"][0].keys() == {"system", "metric", "k", "slice", "value", "low", "high", "users"}
     definition = document["definitions"]["rectools:NDCG@2"]
-    assert definition["native"] == 'nDCG(ties="given", above=None, gain="binary", ideal="k")@2'
+    rules = 'ties="given", gaps="keep", above=None, truth_duplicates="each", gain="binary", ideal="k"'
+    assert definition["native"] == f"nDCG({rules})@2"
     assert 'ideal = "k": a list of k items with gain 1 whatever P is' in definition["rules"]
     assert document["population"]["first"]["counted"] == 3
     assert document["manifest"]["versions"]["bridgeval"] == bridgeval.__version__

@@ -23,11 +23,15 @@ Discount = Literal["log2", "jarvelin"]
 LARGEST_EXPONENT = 1000
 
 
+def apply_discount(kind: Discount, ranks: Tensor) -> Tensor:
+    """The weights of places, counted from 1: float64."""
+    return 1 / torch.log2(ranks + 1) if kind == "log2" else 1 / torch.log2(ranks).clamp(min=1)
+
+
 @lru_cache(maxsize=64)
 def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
     """`[length]` float64: the weight of places 1, 2, ...; cached, so do not write to it."""
-    places = torch.arange(1, length + 1, dtype=torch.float64, device=device)
-    return 1 / torch.log2(places + 1) if kind == "log2" else 1 / torch.log2(places).clamp(min=1)
+    return apply_discount(kind, torch.arange(1, length + 1, dtype=torch.float64, device=device))
 
 
 def apply_gain(kind: Gain, grades: Tensor) -> Tensor:
@@ -89,8 +93,7 @@ class DiscountedGains(Block[tuple[HitList, Tensor]]):
 
     def make(self, blocks: Blocks) -> tuple[HitList, Tensor]:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
-        weights = discounts(self.discount, blocks.batch.shown.width, blocks.device)
-        return hits, gains * weights[hits.places]
+        return hits, gains * apply_discount(self.discount, hits.places.double() + 1)
 
 
 @dataclass(frozen=True)

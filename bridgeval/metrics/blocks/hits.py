@@ -9,9 +9,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_true
-from bridgeval.batch.ranking import Ranking, Relevance, RelevantLists
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant
+from bridgeval.batch.kernels import count_true, sum_by_code
+from bridgeval.batch.ranking import Ranking, Relevance, RelevantLists, match, rank
+from bridgeval.batch.score_batch import ScoreBatch
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant, RelevantCount
 from bridgeval.engine.cumulative import Cumulative
 
 Repeated = Literal["once", "each"]
@@ -117,6 +118,24 @@ class FirstHit(Block[Tensor]):
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         none = torch.full((len(blocks),), torch.inf, dtype=torch.float64, device=blocks.device)
         return none.scatter_reduce_(0, hits.rows, hits.ranks, "amin")
+
+
+@dataclass(frozen=True)
+class EarlyHits(Block[Tensor]):
+    """Hits in the first P places, P being the number of the user's relevant items: `[B]` float64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
+        if isinstance(shown, ScoreBatch):
+            # No row of scores is sorted deeper than the longest list of relevant items.
+            rows, places, _ = match(rank(shown, self.ranking, relevant.items.shape[1]), relevant)
+        else:
+            rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
+        early = places < blocks[RelevantCount(self.relevance)][rows]
+        return sum_by_code(rows[early], len(blocks))
 
 
 @dataclass(frozen=True)
