@@ -211,6 +211,7 @@ def _seen():
     return Look.seen
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.NoItemInCommonWarning")
 def test_ids_that_are_numbers_are_numbers_in_a_metric(seen):
     """Metrics for librec-auto compute with ids: `int(item) in items` was false for every item of a file."""
     bridgeval.evaluate({"1": {"10": 0.5}}, {"1": {"9": 4.0}}, custom(Look))
@@ -218,6 +219,7 @@ def test_ids_that_are_numbers_are_numbers_in_a_metric(seen):
     assert seen == [([[1.0, 9.0, 4.0]], [[1.0, 10.0, 0.5]])] * 2
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.NoItemInCommonWarning")
 def test_users_and_items_are_numbers_each_on_their_own(seen):
     bridgeval.evaluate({"u": {"10": 0.5}}, {"u": {"9": 4.0}}, custom(Look))
     bridgeval.evaluate({"1": {"a": 0.5}}, {"1": {"9": 4.0}}, custom(Look))
@@ -234,6 +236,7 @@ def test_users_and_items_are_numbers_each_on_their_own(seen):
         ("7", "12345678901234567890"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.NoItemInCommonWarning")
 def test_ids_remain_text_if_numbers_would_merge_or_change_them(seen, one, other):
     bridgeval.evaluate({"u": {one: 0.5}}, {"u": {other: 4.0}}, custom(Look))
     assert seen == [([["u", other, 4.0]], [["u", one, 0.5]])]

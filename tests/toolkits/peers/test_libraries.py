@@ -86,6 +86,7 @@ def test_r_precision_looks_at_as_many_places_as_there_are_relevant_items():
 
 
 @pytest.mark.parametrize("ids", [[9, 10], ["9", "10"]], ids=["integers", "strings"])
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.ConstantScoresWarning")
 def test_trec_eval_breaks_ties_by_the_id_as_text(ids):
     truth = {"q1": {ids[0]: 1}}
     # pytrec_eval on ids "9" and "10": P_1 1.0, in whatever order they come
@@ -101,6 +102,7 @@ def test_irspacks_ideal_list_is_no_longer_than_the_list():
     assert values({1: [1]}, {1: [1, 2]}, *names) == [1.0, 0.5, 0.5, 1.0]
 
 
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.ConstantScoresWarning")
 def test_irspack_breaks_ties_by_the_lowest_item():
     # irspack, columns 1, 2, 5: ndcg@2 1.0
     assert values({1: {5: 1.0, 2: 1.0, 1: 1.0}}, {1: [1]}, "irspack:ndcg@2") == [1.0]
