@@ -17,7 +17,7 @@ from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, pick_device
 from bridgeval.engine.source import Source, Sources
-from bridgeval.errors import InputError
+from bridgeval.errors import InputError, warn_caller
 from bridgeval.progress import Watchers, show_progress
 from bridgeval.report import Report, build_report
 from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
@@ -118,6 +118,8 @@ def evaluate(
     sources = loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
     for source in sources.members.values():
         plan.check(source.offers)
+    if history is not None:
+        _compare_times(relevance, history, columns)
     reports = {}
     for key, source in sources.members.items():
         states = _run(source, plan, how, progress)
@@ -138,6 +140,13 @@ def _choose_mask(mask_seen: bool | None, history: Any) -> dict[str, bool]:
             argument="history",
         )
     return {} if mask_seen is None else {"mask_seen": mask_seen}
+
+
+def _compare_times(relevance: Any, history: Any, columns: Mapping[str, str | None] | None) -> None:
+    from bridgeval.inspection.time_leakage import find_early_truth
+
+    if alarm := find_early_truth(relevance, history, columns):
+        warn_caller(f"{alarm.what}: {alarm.effect}", alarm.category)
 
 
 def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels], watch_seen: bool) -> Plan:

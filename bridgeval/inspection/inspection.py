@@ -20,8 +20,9 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError, MisalignedError
 from bridgeval.inspection import id_mismatch as ids, variations
 from bridgeval.inspection.findings import Finding, Inspection, Level
+from bridgeval.inspection.time_leakage import find_early_truth
 from bridgeval.io.columns import Chosen, Role, find_columns
-from bridgeval.io.files import is_path, read_table
+from bridgeval.io.files import is_path, open_table, read_table
 from bridgeval.tables.rows import is_frame, to_table
 from bridgeval.tables.slates import Slates
 
@@ -63,6 +64,8 @@ def inspect(
     recommendations = drop_missing(recommendations, "recommendations", columns, found)
     relevance = drop_missing(relevance, "relevance", columns, found)
     try:
+        if early := find_early_truth(relevance, open_table(extras.get("history")), columns):
+            found.append(Finding(early.key, "alarm", early.what, early.effect, early.count))
         chosen = plugins.installed().loader_for(recommendations, relevance, loader)
         source: Any = chosen.load(recommendations, relevance, columns=columns, **extras)
         while hasattr(source, "open"):

@@ -34,10 +34,10 @@ GAIN = (
     "relevant", "is_relevant", "target", "y_true", "r_ui", "judgment", "judgement",
 )
 RANK = ("rank", "ranking", "position", "place")
+TIME = ("timestamp", "time", "ts", "date", "datetime", "unixtime", "unix_timestamp", "event_time", "created_at")
 # Numbers that are never a score, a rank or a gain: times, indexes that were saved, constants of TREC files, labels.
 UNRELATED = (
-    "timestamp", "time", "ts", "date", "datetime", "unixtime", "unix_timestamp", "event_time", "created_at",
-    "index", "unnamed", "level_0", "__index_level_0__", "q0", "iter", "iteration", "category", "fold", "split",
+    *TIME, "index", "unnamed", "level_0", "__index_level_0__", "q0", "iter", "iteration", "category", "fold", "split",
 )
 # fmt: on
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,7 @@ from bridgeval.engine.census import ORDERS, describe_reading, find_alarms
 from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
-from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError
+from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError, warn_caller
 from bridgeval.report.exports import Exports
 from bridgeval.report.table_view import format_note
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
@@ -269,13 +268,10 @@ def build_report(
 
 def _warn(notes: Mapping[str, Any], asked: Iterable[Metric]) -> None:
     for alarm in find_alarms(notes):
-        warnings.warn(f"{alarm.what}: {alarm.effect}", alarm.category, stacklevel=4)
+        warn_caller(f"{alarm.what}: {alarm.effect}", alarm.category)
     if repeated := notes.get("repeated_shown"):
-        warnings.warn(
-            f"{repeated} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}",
-            DuplicateRowsWarning,
-            stacklevel=4,
-        )
+        told = f"{repeated} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}"
+        warn_caller(told, DuplicateRowsWarning)
 
 
 def _fate_shown(metrics: Iterable[Metric]) -> str:
