@@ -93,7 +93,7 @@ TRANSFORMS: dict[Order, Callable[[Tensor, Tensor], Tensor]] = {"sigmoid": _sigmo
 
 @dataclass(frozen=True)
 class RankedLists:
-    """Lists best first, valid cells before the others.
+    """Lists best first, valid cells before the others, unless ranks leave places out (`leave_gaps`).
 
     Attributes:
         items: `[B, D]` codes, `pad` where not valid.

@@ -6,6 +6,7 @@ import math
 import random
 from math import log2
 
+import numpy as np
 import pytest
 
 import bridgeval
@@ -30,6 +31,8 @@ def value(name: str, shown=SHOWN, relevant=RELEVANT, **arguments) -> float:
         ("Precision@10", 3 / 10),
         ('Precision(divide_by="shown")@10', 3 / 5),
         ('Precision(divide_by="relevant")@10', 3 / 5),
+        # five relevant items, so the first five places count
+        ("RPrecision", 3 / 5),
         ("Recall@1", 1 / 5),
         ("Recall@5", 3 / 5),
         ('Recall(divide_by="reachable")@3', 2 / 3),
@@ -310,3 +313,20 @@ def test_users_whose_candidates_are_all_relevant_are_undefined():
     report = bridgeval.evaluate({"ann": ["a"], "bob": ["a"]}, {"ann": ["a"]}, "GAUC", catalogue=["a"])
     assert math.isnan(report["GAUC"])
     assert report.results["GAUC"].undefined == 1
+
+
+@pytest.mark.parametrize("ties", ["item_descending", "text_descending", "given"])
+def test_r_precision_of_scores_and_of_lists_agrees_with_loops(ties):
+    rng = np.random.default_rng(5)
+    matrix = rng.integers(0, 6, (40, 15)).astype(float)
+    truth = {user: rng.choice(15, rng.integers(1, 9), replace=False).tolist() for user in range(40)}
+    by_text = sorted(range(15), key=str)
+    keys = {"item_descending": lambda item: -item, "text_descending": lambda item: -by_text.index(item), "given": int}
+    worked = []
+    for user, relevant in truth.items():
+        ranked = sorted(range(15), key=lambda item: (-matrix[user, item], keys[ties](item)))
+        worked.append(len(set(ranked[: len(relevant)]) & set(relevant)) / len(relevant))
+    lists = {user: list(enumerate(row)) for user, row in enumerate(matrix.tolist())}
+    for shown in (lists, bridgeval.Scores(matrix)):
+        found, _ = bridgeval.evaluate(shown, truth, [f'RPrecision(ties="{ties}")', "Recall@2"]).values()
+        assert found == pytest.approx(sum(worked) / 40)

@@ -131,7 +131,8 @@ class EarlyHits(Block[Tensor]):
         shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
         if isinstance(shown, ScoreBatch):
             # No row of scores is sorted deeper than the longest list of relevant items.
-            rows, places, _ = match(rank(shown, self.ranking, relevant.items.shape[1]), relevant)
+            ranked = rank(shown, self.ranking, relevant.items.shape[1])
+            rows, places, _ = match(ranked, relevant, each=self.relevance.duplicates == "each")
         else:
             rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
         early = places < blocks[RelevantCount(self.relevance)][rows]
