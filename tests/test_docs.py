@@ -5,9 +5,12 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import warnings
 from pathlib import Path
 
 import pytest
+
+import bridgeval
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -33,7 +36,8 @@ def test_spark_examples_run_and_print_what_they_say(document, tmp_path, monkeypa
     run_examples(document, tmp_path, monkeypatch)
 
 
-def run_examples(document: Path, folder: Path, monkeypatch) -> None:
+def run_examples(document: Path, folder: Path, monkeypatch) -> dict[str, object]:
+    """Runs all examples of a document; returns the names that they define."""
     monkeypatch.chdir(folder)
     names: dict[str, object] = {"__name__": "__main__"}
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
@@ -45,6 +49,30 @@ def run_examples(document: Path, folder: Path, monkeypatch) -> None:
         else:
             exec(compile(block, f"{document.name}:{number}", "exec"), names)
     assert not runner.failures, f"{runner.failures} example(s) of {document.name} print something else"
+    return names
+
+
+CHECKS = re.findall(
+    r"^\| [^|`]+ \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs/checks.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(("example", "message"), CHECKS, ids=[message.partition(":")[0] for _, message in CHECKS])
+def test_every_check_gives_the_message_of_its_row(example, message, tmp_path, monkeypatch):
+    names = run_examples(ROOT / "docs/checks.md", tmp_path, monkeypatch)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            eval(example, names)
+            told = [f"{one.category.__name__}: {one.message}" for one in caught]
+        except bridgeval.errors.BridgevalError as error:
+            told = [f"{type(error).__name__}: {error}"]
+    assert len(told) == 1, told
+    assert doctest.OutputChecker().check_output(f"{message}\n", f"{told[0]}\n", doctest.ELLIPSIS), told[0]
+
+
+def test_the_page_of_checks_has_all_its_rows():
+    assert len(CHECKS) == (ROOT / "docs/checks.md").read_text(encoding="utf-8").count("\n| ") - 4
 
 
 def test_links_between_documents_lead_somewhere():

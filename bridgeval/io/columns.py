@@ -181,11 +181,13 @@ def _refuse_unclaimed(
         if name not in found.values() and not find_named([name], known) and is_number(place)
     ]
     if names:
+        exchanged = role == "relevance" and find_named(names[:1], (*SCORE, *RANK))
+        turned = "; if these are the recommendations, they come first, before the relevance" if exchanged else ""
         lacks = "no gain" if part == "gain" else "neither a score nor a rank"
         raise MissingColumnError(
             f"{begin_sentence(role)} {lacks}, but {'a number' if len(names) == 1 else 'numbers'} that may be one",
             ", ".join(map(repr, names)),
-            f"say which it is with {{argument}}, or {{argument}} {meaning}",
+            f"say which it is with {{argument}}, or {{argument}} {meaning}{turned}",
             argument="columns",
             value=({part: names[0]}, {part: None}),
         )
