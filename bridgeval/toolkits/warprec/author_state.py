@@ -129,7 +129,7 @@ class Part:
         if len(codes) > len(default):
             raise BadParameterError(
                 f"the state {self.name} cannot be merged",
-                f"dist_reduce_fx={self.reduction!r}; {len(codes) - len(default)} users are in several parts of the data",
+                f"dist_reduce_fx={self.reduction!r}; {len(codes) - len(default)} users in several parts of the data",
                 'give add_state "sum", "max" or "min"',
             )
         return default.index_copy(0, codes, self.value)
