@@ -50,6 +50,9 @@ class BaseMetric(nn.Module):
 
     Class attributes:
         _REQUIRED_COMPONENTS: the blocks that `update` reads from its keyword arguments.
+
+    Attributes:
+        listed: `[B, N]` bool during `update`: the items that the recommendations have, masked or not; None for all.
     """
 
     _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = set()
@@ -61,6 +64,7 @@ class BaseMetric(nn.Module):
         self.state_defaults: dict[str, Any] = {}
         # WarpRec's own classes read this name too.
         self._device = torch.device("cpu")
+        self.listed: Tensor | None = None
 
     def add_state(
         self, name: str, default: Tensor | list[Any], dist_reduce_fx: Reduction = None, persistent: bool = False
@@ -197,10 +201,23 @@ class BaseMetric(nn.Module):
             target: `[B, N]` binary relevance.
             num_items: N.
             k: the number of places in which relevant items are counted; None counts them in all.
+
+        Raises:
+            NeedError: a relevant item is not listed, so that its place is not known.
         """
+        listed = torch.ones_like(preds, dtype=torch.bool) if self.listed is None else self.listed
+        if k is None and bool((target.bool() & ~listed).any()):
+            raise NeedError(
+                f"{self.name} needs the place of every relevant item",
+                "lists that lack some",
+                "give the scores of all candidates",
+            )
+        # Masked items come after all others that are listed, items that are not listed at the end.
         order = preds.flip(1).argsort(dim=1, descending=True, stable=True)
+        order = order.gather(1, listed.flip(1).gather(1, order).int().argsort(dim=1, descending=True, stable=True))
         relevant = target.flip(1).gather(1, order)[:, :k]
-        others = num_items - (preds == float("-inf")).sum(dim=1) - target.sum(dim=1) + 1
+        masked = (preds == float("-inf")) & listed
+        others = num_items - masked.sum(dim=1) - target.sum(dim=1) + 1
         above = torch.arange(relevant.shape[1], device=preds.device) - (relevant.cumsum(dim=1) - 1)
         area = torch.where(relevant > 0, 1 - above / others[:, None], 0.0)
         return area.sum(dim=1), relevant.sum(dim=1)
@@ -310,7 +327,7 @@ class RatingMetric(BaseMetric):
         target = kwargs.get("ground")
         if target is None:
             raise NeedError(f"{self.name} needs the ratings", hint="pass ground= to update")
-        listed = kwargs.get("listed", torch.ones_like(preds, dtype=torch.bool))
+        listed = torch.ones_like(preds, dtype=torch.bool) if self.listed is None else self.listed
         rated = ((target > 0) & listed).float()
         # A product, not a choice: infinity times 0 is what makes users with masked items undefined.
         errors = torch.where(listed, self._compute_element_error(preds, target) * rated, 0.0)

@@ -128,7 +128,8 @@ class AuthorMetric(Metric):
         given |= {name: size for name, size in zip(SIZES, (users, items), strict=True) if {name, ANY} & asked.keys()}
         # Copies: authors may write.
         given |= {name: value.clone() for name, value in lookups.items()} | copy.deepcopy(dict(self.arguments))
-        with _blame(self.author, "__init__", f"it was given {', '.join(given)}; name others among its arguments"):
+        hint = f"it was given {', '.join(given)}; {', '.join(FROM_CONTEXT)} are given to constructors that name them"
+        with _blame(self.author, "__init__", hint):
             instance = self.author(**given)
         for _, one in find_metrics(instance):
             one.move(device)
@@ -137,9 +138,14 @@ class AuthorMetric(Metric):
     def _feed(self, rows: DenseRows, lookups: Mapping[str, Tensor]) -> BaseMetric:
         """An instance that has seen the rows and nothing else."""
         instance = self._make(rows.num_users, len(rows.space), lookups, rows.blocks.device)
+        metrics = [one for _, one in find_metrics(instance)]
+        for one in metrics:
+            one.listed = rows.listed
         hint = SHORT_LISTS if rows.has_padding(self.k) else ""
         with _blame(self.author, "update", hint), torch.no_grad():
             instance.update(rows.preds, **rows.keywords(instance))
+        for one in metrics:
+            one.listed = None
         return instance
 
 

@@ -138,7 +138,6 @@ class DenseRows:
             "user_indices": torch.searchsorted(self.kept, self.fed),
             "item_indices": None,
             "ground": self.ground,
-            "listed": self.listed,
             "binary_relevance": self.binary_relevance,
             "discounted_relevance": self.discounted_relevance,
             "valid_users": self.blocks[Relevant()].valid[self.fed].any(1).float(),

@@ -522,6 +522,15 @@ def test_lists_shorter_than_the_cutoff_are_refused_where_warprec_raises_for_padd
         )
 
 
+def test_areas_of_lists_need_the_place_of_every_relevant_item():
+    # Of ten items the one relevant is second of three candidates: WarpRec's sampled mode has (10 - 1 + 1 - 1) / 10.
+    shown, catalogue = {1: {3: 0.9, 0: 0.8, 7: 0.1}}, range(10)
+    report = bridgeval.evaluate(shown, {1: [0]}, [metric(Area), "warprec:AUC"], catalogue=catalogue)
+    assert list(report.values()) == pytest.approx([9 / 10] * 2)
+    with pytest.raises(NeedError, match="Area needs the place of every relevant item"):
+        bridgeval.evaluate(shown, {1: [0, 5]}, metric(Area), catalogue=catalogue)
+
+
 def test_a_missing_place_has_no_novelty():
     # Of 4 interactions a has 2: -log2(2 / 4) = 1 at the first place; the second is empty.
     report = bridgeval.evaluate(
