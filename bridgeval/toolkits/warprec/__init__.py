@@ -11,11 +11,11 @@ from bridgeval.toolkits.warprec.bases import (
     RatingMetric,
     TopKMetric,
     UserAverageTopKMetric,
-    metric_registry,
 )
 from bridgeval.toolkits.warprec.conventions import WARPREC
 from bridgeval.toolkits.warprec.custom import metric
 from bridgeval.toolkits.warprec.loader import WrittenLoader, read_per_user, read_recommendations, read_split
+from bridgeval.toolkits.warprec.registry import metric_registry
 
 __all__ = [
     "BaseMetric",

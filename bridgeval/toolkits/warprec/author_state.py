@@ -31,8 +31,9 @@ class Part:
         axis: what its first dimension counts.
         reduction: the `dist_reduce_fx` that merges two parts.
         default: its value without data.
-        value: a tensor; for "cat" a list of tensors; for "sum" the difference from the default.
-        users: the number of users it was computed from.
+        value: a tensor; for "cat" a list of tensors; for "sum" the difference from the default. For the axis "users"
+            it has the rows of the users at hand alone.
+        users: the number of users that `update` was given.
     """
 
     name: str
@@ -56,8 +57,8 @@ class Part:
             value = [one.detach().cpu() if isinstance(one, Tensor) else torch.as_tensor(one) for one in value]
             return Part(name, axis, reduction, default, value, users)
         value = value.detach().cpu()
-        if reduction == "sum" and axis != "users":
-            value = value - default.cpu()
+        if reduction == "sum":
+            value = value - (default[: len(value)] if axis == "users" else default).cpu()
         return Part(name, axis, reduction, default, value, users)
 
     def merge(self, other: Part, positions: tuple[Tensor, Tensor] | None, items: int) -> Part:
@@ -71,11 +72,19 @@ class Part:
         users = self.users + other.users
         if self.axis == "users":
             return replace(self, value=torch.cat([self.value, other.value]), users=users)
+        if self.axis is None and not (self.users and other.users):
+            return self if self.users else other
         if self.axis is None and self.reduction == "cat":
             return replace(self, value=self.value + other.value, users=users)
         first, second = self.value, other.value
         if self.axis == "items" and positions is not None:
             first, second = self._spread(positions[0], items), other._spread(positions[1], items)
+        if first.shape != second.shape:
+            raise BadParameterError(
+                f"the state {self.name} has another shape in another part of the data",
+                f"{list(first.shape)} and {list(second.shape)}",
+                "give catalogue=, so that every part knows the same items and groups",
+            )
         if self.reduction == "mean":
             merged = (first * self.users + second * other.users) / max(users, 1)
         elif callable(self.reduction):
@@ -86,37 +95,65 @@ class Part:
         return replace(self, value=merged, users=users)
 
     def _spread(self, positions: Tensor, items: int) -> Tensor:
-        """Rows scattered to their positions among more items; the others hold the default, or no difference from it."""
+        """Rows scattered to their positions among more items; the others hold the default, or no difference from it.
+
+        Rows after those of the items, such as one for "no item", stay after them.
+        """
         fill = 0.0 if self.reduction == "sum" or not self.default.numel() else self.default.flatten()[0]
-        spread = torch.full((items, *self.value.shape[1:]), fill, dtype=self.value.dtype)
-        spread[positions] = self.value
+        beyond = len(self.value) - len(positions)
+        spread = torch.full((items + beyond, *self.value.shape[1:]), fill, dtype=self.value.dtype)
+        spread[torch.cat([positions, torch.arange(items, items + beyond)])] = self.value
         return spread
 
-    def finish(self, order: Tensor, default: Any) -> Any:
-        """The value of an instance's attribute, with users in the given order."""
+    def finish(self, codes: Tensor, default: Any) -> Any:
+        """The value of an instance's attribute.
+
+        Args:
+            codes: the position of each user at hand among all users.
+            default: the attribute's value without data.
+        """
         if self.axis == "users":
-            return self.value[order]
+            return self._gather_users(codes, default)
         if self.reduction == "cat":
             tensors = [one[None] if one.ndim == 0 else one for one in self.value]
             return self.value if isinstance(default, list) else torch.cat(tensors)
         return self.value + default if self.reduction == "sum" else self.value
 
+    def _gather_users(self, codes: Tensor, default: Tensor) -> Tensor:
+        """Rows at the positions of their users; shards of the data may name the same users, say of the history."""
+        if self.reduction == "sum":
+            return default.index_add(0, codes, self.value)
+        if self.reduction in ("max", "min"):
+            index = codes.view(-1, *[1] * (self.value.ndim - 1)).expand_as(self.value)
+            return default.scatter_reduce(0, index, self.value, f"a{self.reduction}", include_self=False)
+        if len(codes) > len(default):
+            raise BadParameterError(
+                f"the state {self.name} cannot be merged",
+                f"dist_reduce_fx={self.reduction!r}; {len(codes) - len(default)} users in several parts of the data",
+                'give add_state "sum", "max" or "min"',
+            )
+        return default.index_copy(0, codes, self.value)
+
 
 @dataclass(frozen=True)
 class AuthorState:
-    """All states of one metric, and the tensors that its constructor takes, for the users seen so far.
+    """All states of one metric and of those that it holds, and the tensors that its constructor takes.
 
     Attributes:
-        users: their ids, a column for each batch.
+        users: the ids of the users so far, a column for each batch.
         items: `[N]` the items that indices count through; None without data.
-        parts: name -> state.
+        parts: path -> state.
         given: name -> tensor of the constructor, by item or by user.
+        fed: the number of users that `update` was given.
+        padded: whether one of them has fewer items than the cutoff.
     """
 
     users: tuple[Ids, ...] = ()
     items: Ids | None = None
     parts: Mapping[str, Part] = field(default_factory=dict)
     given: Mapping[str, Part] = field(default_factory=dict)
+    fed: int = 0
+    padded: bool = False
 
     def merge(self, other: AuthorState) -> AuthorState:
         if self.items is None or other.items is None:
@@ -130,9 +167,10 @@ class AuthorState:
             {name: part.merge(theirs[name], positions, len(items)) for name, part in ours.items()}
             for ours, theirs in ((self.parts, other.parts), (self.given, other.given))
         )
-        return AuthorState(self.users + other.users, items, parts, given)
+        fed, padded = self.fed + other.fed, self.padded or other.padded
+        return AuthorState(self.users + other.users, items, parts, given, fed, padded)
 
     def sort_users(self) -> tuple[Ids, Tensor]:
-        """All users in the order of their ids, and the position of each in the concatenated states."""
+        """All users in the order of their ids, and the position among them of each row of the states."""
         ids, codes = encode_ids(list(self.users), "user ids")
-        return ids, torch.from_numpy(np.argsort(np.concatenate(codes), kind="stable"))
+        return ids, torch.from_numpy(np.concatenate(codes).astype(np.int64))

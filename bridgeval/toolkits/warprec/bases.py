@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from bridgeval.errors import DuplicateNameError, NeedError, UnknownMetricError
+from bridgeval.errors import BadParameterError, NeedError
 
 Reduction = str | Callable[[Tensor], Tensor] | None
 
@@ -50,6 +50,9 @@ class BaseMetric(nn.Module):
 
     Class attributes:
         _REQUIRED_COMPONENTS: the blocks that `update` reads from its keyword arguments.
+
+    Attributes:
+        listed: `[B, N]` bool during `update`: the items that the recommendations have, masked or not; None for all.
     """
 
     _REQUIRED_COMPONENTS: ClassVar[set[MetricBlock]] = set()
@@ -59,6 +62,9 @@ class BaseMetric(nn.Module):
         super().__init__()
         self.state_reductions: dict[str, Reduction] = {}
         self.state_defaults: dict[str, Any] = {}
+        # WarpRec's own classes read this name too.
+        self._device = torch.device("cpu")
+        self.listed: Tensor | None = None
 
     def add_state(
         self, name: str, default: Tensor | list[Any], dist_reduce_fx: Reduction = None, persistent: bool = False
@@ -80,6 +86,19 @@ class BaseMetric(nn.Module):
         """Sets every state back to its default."""
         for name, default in self.state_defaults.items():
             setattr(self, name, _copy(default))
+
+    def move(self, device: torch.device) -> None:
+        """Moves buffers, states and other tensors among the attributes to a device."""
+        self.to(device)
+        self._device = device
+        for name, value in list(vars(self).items()):
+            if isinstance(value, Tensor):
+                setattr(self, name, value.to(device))
+
+    @property
+    def device(self) -> torch.device:
+        """The device of all tensors."""
+        return self._device
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define update(preds, user_indices, **kwargs)")
@@ -140,6 +159,69 @@ class BaseMetric(nn.Module):
         """The target of the k highest scores."""
         return cls.top_k_relevance_from_indices(target, cls.top_k_values_indices(preds, k)[1])
 
+    def compute_head_tail(self, item_interactions: Tensor, pop_ratio: float = 0.8) -> tuple[Tensor, Tensor]:
+        """The indices of head and tail, most popular first; of equal items the lower index is first.
+
+        The head is the shortest list of items that has more than `pop_ratio` of all interactions.
+        """
+        counts, indices = item_interactions.sort(descending=True, stable=True)
+        above = counts.cumsum(0) > item_interactions.sum() * pop_ratio
+        if not bool(above.any()):
+            raise BadParameterError(
+                f"no head of items has more than {pop_ratio:.0%} of all interactions",
+                f"{float(item_interactions.sum()):.0f} interactions",
+                "give a pop_ratio below 1 and a history with interactions",
+            )
+        size = int(above.int().argmax()) + 1
+        return indices[:size], indices[size:]
+
+    def compute_popularity(self, item_interactions: Tensor) -> Tensor:
+        """`[N]`: the interactions of each item, at least 1."""
+        return item_interactions.clamp(min=1)
+
+    def compute_novelty_profile(self, item_interactions: Tensor, num_users: int, log_discount: bool = False) -> Tensor:
+        """`[1, N + 1]`: 1 - interactions / users, or -log2(interactions / all interactions).
+
+        "No item" has novelty 0; in WarpRec it is infinite under the logarithm, and lists with padding are undefined.
+        """
+        popularity = self.compute_popularity(item_interactions)
+        novelty = -torch.log2(popularity / item_interactions.sum()) if log_discount else 1 - popularity / num_users
+        return nn.functional.pad(novelty, (0, 1))[None]
+
+    def compute_area_stats(
+        self, preds: Tensor, target: Tensor, num_items: int, k: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """`[B]` each: the area under the curve times the number of relevant items, and that number.
+
+        A relevant item adds the share of the other candidates that it is not below, where WarpRec counts one candidate
+        too many: `(n - above) / n`, `n = num_items - masked - relevant + 1`. Of equal scores the higher index is first.
+
+        Args:
+            preds: `[B, N]` scores; -inf for masked items.
+            target: `[B, N]` binary relevance.
+            num_items: N.
+            k: the number of places in which relevant items are counted; None counts them in all.
+
+        Raises:
+            NeedError: a relevant item is not listed, so that its place is not known.
+        """
+        listed = torch.ones_like(preds, dtype=torch.bool) if self.listed is None else self.listed
+        if k is None and bool((target.bool() & ~listed).any()):
+            raise NeedError(
+                f"{self.name} needs the place of every relevant item",
+                "lists that lack some",
+                "give the scores of all candidates",
+            )
+        # Masked items come after all others that are listed, items that are not listed at the end.
+        order = preds.flip(1).argsort(dim=1, descending=True, stable=True)
+        order = order.gather(1, listed.flip(1).gather(1, order).int().argsort(dim=1, descending=True, stable=True))
+        relevant = target.flip(1).gather(1, order)[:, :k]
+        masked = (preds == float("-inf")) & listed
+        others = num_items - masked.sum(dim=1) - target.sum(dim=1) + 1
+        above = torch.arange(relevant.shape[1], device=preds.device) - (relevant.cumsum(dim=1) - 1)
+        area = torch.where(relevant > 0, 1 - above / others[:, None], 0.0)
+        return area.sum(dim=1), relevant.sum(dim=1)
+
 
 def _copy(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, Tensor) else list(value)
@@ -186,8 +268,8 @@ class UserAverageTopKMetric(TopKMetric):
 
     def __init__(self, k: int, num_users: int, *args: Any, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
         super().__init__(k=k, dist_sync_on_step=dist_sync_on_step)
-        self.add_state("scores", torch.zeros(num_users, dtype=torch.float64), "sum")
-        self.add_state("user_interactions", torch.zeros(num_users, dtype=torch.float64), "sum")
+        self.add_state("scores", torch.zeros(num_users), "sum")
+        self.add_state("user_interactions", torch.zeros(num_users), "sum")
 
     def unpack_inputs(self, preds: Tensor, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Target, valid users and the relevance of the first k places, as `compute_scores` gets them."""
@@ -212,9 +294,9 @@ class UserAverageTopKMetric(TopKMetric):
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         target, users, top_k_rel = self.unpack_inputs(preds, **kwargs)
-        values = self.compute_scores(preds, target, top_k_rel, **kwargs).double()
-        self.scores.index_add_(0, user_indices, torch.where(users > 0, values, 0.0))
-        self.user_interactions.index_add_(0, user_indices, users.double())
+        values = self.compute_scores(preds, target, top_k_rel, **kwargs)
+        self.scores.index_add_(0, user_indices, torch.where(users > 0, values, 0.0).to(self.scores.dtype))
+        self.user_interactions.index_add_(0, user_indices, users)
 
     def compute(self) -> Mapping[str, Any]:
         return {self.name: self.scores / self.user_interactions}
@@ -223,7 +305,8 @@ class UserAverageTopKMetric(TopKMetric):
 class RatingMetric(BaseMetric):
     """An error between scores and ratings, averaged over each user's rated items: subclasses define the error.
 
-    Items without a score, or masked, are left out; the metric is undefined for users who have no other.
+    Items that the recommendations do not list are left out. As in WarpRec a masked item, scored -inf, makes its user
+    undefined, or infinite if it is a rated one.
     """
 
     _CAN_COMPUTE_PER_USER: ClassVar[bool] = True
@@ -233,8 +316,8 @@ class RatingMetric(BaseMetric):
 
     def __init__(self, num_users: int, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
         super().__init__(dist_sync_on_step=dist_sync_on_step)
-        self.add_state("error_sum", torch.zeros(num_users, dtype=torch.float64), "sum")
-        self.add_state("total_count", torch.zeros(num_users, dtype=torch.float64), "sum")
+        self.add_state("error_sum", torch.zeros(num_users), "sum")
+        self.add_state("total_count", torch.zeros(num_users), "sum")
 
     def _compute_element_error(self, preds: Tensor, target: Tensor) -> Tensor:
         """The error of each cell, of the shape of `preds`."""
@@ -244,58 +327,12 @@ class RatingMetric(BaseMetric):
         target = kwargs.get("ground")
         if target is None:
             raise NeedError(f"{self.name} needs the ratings", hint="pass ground= to update")
-        rated = (target > 0) & (preds != float("-inf"))
-        errors = torch.where(rated, self._compute_element_error(preds, target).double(), 0.0)
-        self.error_sum.index_add_(0, user_indices, errors.sum(dim=1))
-        self.total_count.index_add_(0, user_indices, rated.sum(dim=1).double())
+        listed = torch.ones_like(preds, dtype=torch.bool) if self.listed is None else self.listed
+        rated = ((target > 0) & listed).float()
+        # A product, not a choice: infinity times 0 is what makes users with masked items undefined.
+        errors = torch.where(listed, self._compute_element_error(preds, target) * rated, 0.0)
+        self.error_sum.index_add_(0, user_indices, errors.sum(dim=1).to(self.error_sum.dtype))
+        self.total_count.index_add_(0, user_indices, rated.sum(dim=1))
 
     def compute(self) -> Mapping[str, Any]:
         return {self.name: self.error_sum / self.total_count}
-
-
-class MetricRegistry:
-    """Classes by name; upper and lower case are the same.
-
-    >>> registry = MetricRegistry()
-    >>> @registry.register("FirstHit")
-    ... class FirstHit(UserAverageTopKMetric):
-    ...     def compute_scores(self, preds, target, top_k_rel, **kwargs):
-    ...         return top_k_rel[:, 0]
-    >>> registry.get("firsthit", k=5, num_users=2).k
-    5
-    """
-
-    def __init__(self) -> None:
-        self._classes: dict[str, type[BaseMetric]] = {}
-
-    def register(self, name: str | None = None) -> Callable[[type[BaseMetric]], type[BaseMetric]]:
-        """A decorator that registers a class under a name; its own by default."""
-
-        def keep(metric: type[BaseMetric]) -> type[BaseMetric]:
-            key = (name or metric.__name__).upper()
-            taken = self._classes.get(key)
-            if taken is not None and (taken.__module__, taken.__qualname__) != (metric.__module__, metric.__qualname__):
-                raise DuplicateNameError(
-                    f"a metric {name or metric.__name__!r} is registered already",
-                    f"{taken.__module__}",
-                    "choose another name",
-                )
-            self._classes[key] = metric
-            return metric
-
-        return keep
-
-    def get_class(self, name: str) -> type[BaseMetric]:
-        if name.upper() not in self._classes:
-            raise UnknownMetricError(f"no metric {name!r} is registered", hint=f"registered: {self.list_registered()}")
-        return self._classes[name.upper()]
-
-    def get(self, name: str, *args: Any, **kwargs: Any) -> BaseMetric:
-        """An instance."""
-        return self.get_class(name)(*args, **kwargs)
-
-    def list_registered(self) -> list[str]:
-        return sorted(metric.__name__ for metric in self._classes.values())
-
-
-metric_registry = MetricRegistry()

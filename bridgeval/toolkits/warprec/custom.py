@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import inspect
+import copy
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
-from bridgeval.plugin import Blocks, Metric, Needs, Result, UserGroups, UserMetric, check_cutoff
+from bridgeval.plugin import Blocks, Metric, Needs, Result, UserMetric, check_cutoff
 from bridgeval.toolkits.warprec.author_state import AuthorState, Axis, Part
-from bridgeval.toolkits.warprec.bases import BaseMetric, RatingMetric, UserAverageTopKMetric, metric_registry
+from bridgeval.toolkits.warprec.bases import BaseMetric, RatingMetric, UserAverageTopKMetric
+from bridgeval.toolkits.warprec.constructor import ANY, FROM_CONTEXT, SIZES, check_arguments, read_constructor
 from bridgeval.toolkits.warprec.dense_rows import DenseRows, split_rows
+from bridgeval.toolkits.warprec.held import find_changes, find_metrics
+from bridgeval.toolkits.warprec.lookups import enlarge, read_lookups, try_lookups
+from bridgeval.toolkits.warprec.registry import metric_registry
 
-# An argument of a constructor -> the context that fills it in. It has a row for each item, or for each user.
-FROM_CONTEXT = {
-    "item_interactions": "item popularity",
-    "item_cluster": "item groups",
-    "feature_lookup": "item features",
-    "user_cluster": "user groups",
-}
-SIZES = ("num_users", "num_items")
-# Marks a constructor that takes any keyword.
-ANY = "**"
+# A state that grows by the one has a row for each user, by the other a row for each item.
+MORE_USERS, MORE_ITEMS = 3, 7
+SHORT_LISTS = (
+    "some lists have fewer than k items; their last places hold the index N, the score -inf and the relevance 0. "
+    "Ask for a smaller k or give longer lists"
+)
 
 
 def metric(which: type[BaseMetric] | str, k: int | None = None, **parameters: Any) -> Metric:
@@ -49,59 +51,31 @@ def metric(which: type[BaseMetric] | str, k: int | None = None, **parameters: An
     0.5
     """
     author = metric_registry.get_class(which) if isinstance(which, str) else which
-    _check_arguments(author, k, parameters)
+    check_arguments(author, k, parameters)
     given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
     label = f"custom:{author.__name__}" + (f"({given})" if given else "")
     gives_user_values = author.compute in (UserAverageTopKMetric.compute, RatingMetric.compute)
     kind = AuthorUserMetric if gives_user_values else AuthorStateMetric
-    return kind(author, tuple(parameters.items()), k, label=label)
+    return kind(author, _freeze(parameters), k, parameters, label=label)
 
 
-def _check_arguments(author: type[BaseMetric], k: int | None, parameters: Mapping[str, Any]) -> None:
-    """Raises where the constructor would, before any data is read."""
-    name, wanted = author.__name__, read_constructor(author)
-    unknown = [given for given in parameters if given not in wanted and ANY not in wanted]
-    if unknown:
-        raise BadParameterError(f"{name} has no parameter {unknown[0]!r}", hint=f"it has {', '.join(wanted)}")
-    if ("k" in wanted) != (k is not None):
-        raise BadParameterError(f"{name} {'needs a' if k is None else 'takes no'} cutoff", hint=f"metric({name}, k=10)")
-    filled = {*parameters, *SIZES, *FROM_CONTEXT, "k"}
-    missing = [one for one, required in wanted.items() if required and one not in filled]
-    if missing:
-        raise BadParameterError(f"{name} needs {missing[0]!r}", hint=f"metric({name}, {missing[0]}=...)")
-
-
-def read_constructor(author: type[BaseMetric]) -> dict[str, bool]:
-    """The constructor's arguments -> whether they are required; with `ANY` where it takes any keyword.
-
-    A constructor with `**kwargs` hands them to its parent, whose arguments therefore belong to it too.
-    """
-    arguments: dict[str, bool] = {}
-    # The class and its parents up to BaseMetric, which is left out.
-    for parent in author.__mro__[: author.__mro__.index(BaseMetric)]:
-        if "__init__" not in vars(parent):
-            continue
-        found = list(inspect.signature(vars(parent)["__init__"]).parameters.values())[1:]
-        for argument in found:
-            if argument.kind in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
-                arguments.setdefault(argument.name, argument.default is argument.empty)
-        if not any(argument.kind is argument.VAR_KEYWORD for argument in found):
-            break
-    else:
-        arguments[ANY] = False
-    arguments.pop("dist_sync_on_step", None)
-    return arguments
+def _freeze(value: Any) -> Any:
+    """A hashable form of a value: lists and dicts become tuples."""
+    if isinstance(value, Mapping):
+        return tuple((name, _freeze(one)) for name, one in value.items())
+    return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
 
 
 @contextmanager
-def _blame(author: type[BaseMetric], method: str) -> Iterator[None]:
+def _blame(author: type[BaseMetric], method: str, hint: str = "") -> Iterator[None]:
     """Names the author's class in whatever its code raises."""
     try:
         yield
     except BridgevalError:
         raise
     except Exception as error:
-        raise MetricFailedError(f"{author.__name__}.{method} failed", f"{type(error).__name__}: {error}") from error
+        found = f"{type(error).__name__}: {error}"
+        raise MetricFailedError(f"{author.__name__}.{method} failed", found, hint) from error
 
 
 @dataclass(frozen=True)
@@ -110,13 +84,15 @@ class AuthorMetric(Metric):
 
     Attributes:
         author: the class.
-        arguments: those of its constructor that the user gave.
+        key: the arguments of its constructor that the user gave, in a hashable form.
         k: the cutoff, for classes that take one.
+        arguments: the same as `key`, as given.
     """
 
     author: type[BaseMetric]
-    arguments: tuple[tuple[str, Any], ...] = ()
+    key: tuple[tuple[str, Any], ...] = ()
     k: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,71 +101,79 @@ class AuthorMetric(Metric):
 
     def needs(self) -> Needs:
         context = frozenset(FROM_CONTEXT[name] for name in self._from_context)
-        return replace(super().needs(), depth=0) | Needs(depth=self.k or 0, context=context)
+        users = frozenset({"all users"} if self._asks_for_users else ())
+        return replace(super().needs(), depth=0) | Needs(depth=self.k or 0, context=context, users=users)
+
+    @property
+    def _asks_for_users(self) -> bool:
+        """Whether users who are known, but have nothing relevant, can make a difference."""
+        return not {"num_users", "user_cluster", ANY}.isdisjoint(read_constructor(self.author))
 
     @property
     def _from_context(self) -> list[str]:
-        """The arguments that the context fills in."""
-        asked, given = read_constructor(self.author), dict(self.arguments)
-        return [name for name in FROM_CONTEXT if name in asked and name not in given]
+        """The arguments that the context fills in: of the constructor, and of classes that its parameters name."""
+        own = read_constructor(self.author)
+        asked = {name for one in (self.author, *self._named_classes()) for name in read_constructor(one)}
+        takes = asked if ANY in own else asked.intersection(own)
+        return [name for name in FROM_CONTEXT if name in takes and name not in self.arguments]
 
-    def _read_context(self, rows: DenseRows) -> dict[str, Tensor]:
-        """The tensors that the constructor asks for, with a row for each user, or each item, at hand."""
-        blocks, found = rows.blocks, {}
-        for name in self._from_context:
-            if _axis(name) == "users":
-                found[name] = blocks[UserGroups()][rows.rows]
-            else:
-                table = blocks.context.items[FROM_CONTEXT[name].removeprefix("item ")]
-                found[name] = torch.tensor(table.aligned(rows.space.ids), device=blocks.device)
-        return found
+    def _named_classes(self) -> list[type[BaseMetric]]:
+        """The registered classes that parameters name, as in `F1(metric_1="nDCG")`: the constructor makes them."""
+        named = [one for _, value in self.key for one in (value if isinstance(value, tuple) else (value,))]
+        return [metric_registry.get_class(one) for one in named if isinstance(one, str) and one in metric_registry]
 
-    def _make(self, users: int, items: int, context: Mapping[str, Tensor]) -> BaseMetric:
+    def _make(self, users: int, items: int, lookups: Mapping[str, Tensor], device: torch.device) -> BaseMetric:
         asked = read_constructor(self.author)
-        sizes = {name: size for name, size in zip(SIZES, (users, items), strict=True) if name in asked}
-        cutoff = {} if self.k is None else {"k": self.k}
-        padded = {
-            # A last row for "no item", as in WarpRec's lookups; popularity has none there. A copy: authors may write.
-            name: value.clone()
-            if name in ("item_interactions", "user_cluster")
-            else torch.cat([value, torch.zeros_like(value[:1])])
-            for name, value in context.items()
-        }
-        with _blame(self.author, "__init__"):
-            return self.author(**{**sizes, **padded, **cutoff, **dict(self.arguments)})
-
-    def _feed(self, rows: DenseRows, context: Mapping[str, Tensor]) -> BaseMetric:
-        """An instance that has seen the rows and nothing else."""
-        instance = self._make(len(rows), len(rows.space), context).to(rows.blocks.device)
-        for name, default in instance.state_defaults.items():
-            if isinstance(default, Tensor):
-                setattr(instance, name, default.to(rows.blocks.device, copy=True))
-        with _blame(self.author, "update"), torch.no_grad():
-            instance.update(rows.preds, **rows.keywords(instance))
+        given: dict[str, Any] = {} if self.k is None else {"k": self.k}
+        given |= {name: size for name, size in zip(SIZES, (users, items), strict=True) if {name, ANY} & asked.keys()}
+        # Copies: authors may write.
+        given |= {name: value.clone() for name, value in lookups.items()} | copy.deepcopy(dict(self.arguments))
+        hint = f"it was given {', '.join(given)}; {', '.join(FROM_CONTEXT)} are given to constructors that name them"
+        with _blame(self.author, "__init__", hint):
+            instance = self.author(**given)
+        for _, one in find_metrics(instance):
+            one.move(device)
         return instance
 
-
-def _axis(name: str) -> Axis:
-    return "users" if FROM_CONTEXT[name].startswith("user ") else "items"
+    def _feed(self, rows: DenseRows, lookups: Mapping[str, Tensor]) -> BaseMetric:
+        """An instance that has seen the rows and nothing else."""
+        instance = self._make(rows.num_users, len(rows.space), lookups, rows.blocks.device)
+        metrics = [one for _, one in find_metrics(instance)]
+        for one in metrics:
+            one.listed = rows.listed
+        hint = SHORT_LISTS if rows.has_padding(self.k) else ""
+        with _blame(self.author, "update", hint), torch.no_grad():
+            instance.update(rows.preds, **rows.keywords(instance))
+        for one in metrics:
+            one.listed = None
+        return instance
 
 
 @dataclass(frozen=True)
 class AuthorUserMetric(AuthorMetric, UserMetric):
     """A class whose `compute` gives each user a value: every batch is an evaluation of its own."""
 
+    @property
+    def _asks_for_users(self) -> bool:
+        # Only a constructor of the author's own can read the number of users.
+        maker = next(one for one in self.author.__mro__ if "__init__" in vars(one))
+        return super()._asks_for_users and maker not in (UserAverageTopKMetric, RatingMetric)
+
     def values(self, blocks: Blocks) -> Tensor:
-        found = [torch.zeros(0, dtype=torch.float64, device=blocks.device)]
+        values = torch.full((len(blocks),), torch.nan, dtype=torch.float64, device=blocks.device)
         for rows in split_rows(blocks):
-            instance = self._feed(rows, self._read_context(rows))
+            if not len(rows):
+                continue
+            instance = try_lookups(read_lookups(self._from_context, rows), partial(self._feed, rows))
             with _blame(self.author, "compute"):
-                (values,) = instance.compute().values()
-            found.append(values.double())
-        return torch.cat(found)
+                (found,) = instance.compute().values()
+            values[rows.kept] = found[: len(rows.kept)].double()
+        return values
 
 
 @dataclass(frozen=True)
 class AuthorStateMetric(AuthorMetric):
-    """A class with states of its own."""
+    """A class with states of its own, and of metrics that it holds."""
 
     def start(self) -> AuthorState:
         return AuthorState()
@@ -201,64 +185,86 @@ class AuthorStateMetric(AuthorMetric):
         return state
 
     def _read_state(self, rows: DenseRows) -> AuthorState:
-        context = self._read_context(rows)
-        axes = self._find_axes(len(rows), len(rows.space), context)
-        instance = self._feed(rows, context)
-        parts = {
-            name: Part.of(
-                f"{name!r} of {self.author.__name__}",
-                axes[name],
-                reduction,
-                instance.state_defaults[name],
-                getattr(instance, name),
-                len(rows),
-            )
-            for name, reduction in instance.state_reductions.items()
-        }
-        # "max": items that both sides have hold the same value in both.
+        lookups = read_lookups(self._from_context, rows)
+        parts = try_lookups(lookups, partial(self._read_parts, rows))
         given = {
-            name: Part(name, _axis(name), "max", torch.zeros(1), value.cpu(), len(rows))
-            for name, value in context.items()
+            # "max": what both sides have holds the same value in both.
+            name: Part(name, "users", "max", None, value[: len(rows.kept)], len(rows))
+            if name == "user_cluster"
+            else Part(name, "items", "max", torch.zeros(1), value, len(rows))
+            for name, value in lookups.items()
         }
-        return AuthorState((rows.users,), rows.space.ids, parts, given)
+        return AuthorState((rows.users,), rows.space.ids, parts, given, len(rows), rows.has_padding(self.k))
 
-    def _find_axes(self, users: int, items: int, context: Mapping[str, Tensor]) -> dict[str, Axis]:
-        """The states with a row for each user or item: those that grow when an instance is made for more of them."""
-        more = {
-            name: torch.cat([value, *[value[-1:]] * (1 if _axis(name) == "users" else 2)])
-            for name, value in context.items()
-        }
-        small, large = self._make(users, items, context), self._make(users + 1, items + 2, more)
-        axes: dict[str, Axis] = {}
-        for name, default in small.state_defaults.items():
-            shape = list(getattr(default, "shape", ()))
-            grown = [b - a for a, b in zip(shape, getattr(large.state_defaults[name], "shape", ()), strict=True)]
-            if any(grown[1:]):
-                raise BadParameterError(
-                    f"the state {name!r} of {self.author.__name__} counts users or items beyond its first dimension",
-                    f"shape {shape}",
-                    "put users or items in the first dimension",
-                )
-            kinds: dict[int, Axis] = {0: None, 1: "users", 2: "items"}
-            axes[name] = kinds[grown[0]] if grown else None
-        return axes
+    def _read_parts(self, rows: DenseRows, lookups: Mapping[str, Tensor]) -> dict[str, Part]:
+        """The states after an update with these rows."""
+        users, items, device = rows.num_users, len(rows.space), rows.blocks.device
+        fresh = self._make(users, items, lookups, device)
+        larger = self._make(users + MORE_USERS, items + MORE_ITEMS, enlarge(lookups, MORE_USERS, MORE_ITEMS), device)
+        instance = self._feed(rows, lookups) if len(rows) else fresh
+        changed = next(find_changes(fresh, instance), None)
+        if changed is not None:
+            raise BadParameterError(
+                f"{self.author.__name__}.update changes self.{changed}, which is no state",
+                "states alone are merged over batches",
+                "declare it with add_state; for use within one call a local variable will do",
+            )
+        parts, sizes = {}, dict(find_metrics(larger))
+        for path, one in find_metrics(instance):
+            for name, reduction in one.state_reductions.items():
+                words = f"{name!r} of {type(one).__name__}"
+                default = one.state_defaults[name]
+                axis = _find_axis(words, default, sizes[path].state_defaults[name], users)
+                value = getattr(one, name)
+                value = value[: len(rows.kept)] if axis == "users" else value
+                parts[path + name] = Part.of(words, axis, reduction, default, value, len(rows))
+        return parts
 
     def compute(self, state: AuthorState) -> Result:
-        if state.items is None:
-            return Result(float("nan"))
-        ids, order = state.sort_users()
-        context = {name: part.finish(order, None) for name, part in state.given.items()}
-        instance = self._make(len(ids), len(state.items), context)
-        for name, part in state.parts.items():
-            setattr(instance, name, part.finish(order, instance.state_defaults[name]))
-        with _blame(self.author, "compute"), torch.no_grad():
-            found = instance.compute()
-        numbers = found if isinstance(found, Mapping) else {instance.name: found}
-        parts = {name: _to_number(value) for name, value in numbers.items()}
-        headline = parts.pop(instance.name, None)
+        if state.items is None or not state.fed:
+            return Result(float("nan"), users=0)
+        ids, codes = state.sort_users()
+        users, items, author = len(ids), len(state.items), self.author
+
+        def run(lookups: Mapping[str, Tensor]) -> tuple[str, Mapping[str, Any]]:
+            instance = self._make(users, items, lookups, torch.device("cpu"))
+            for path, one in find_metrics(instance):
+                for state_name, default in one.state_defaults.items():
+                    setattr(one, state_name, state.parts[path + state_name].finish(codes, default))
+            with _blame(author, "compute"), torch.no_grad():
+                return instance.name, instance.compute()
+
+        nobody = torch.zeros(users, dtype=torch.int64)
+        lookups = {argument: part.finish(codes, nobody) for argument, part in state.given.items()}
+        name, found = try_lookups(lookups, run)
+        if not isinstance(found, Mapping):
+            raise MetricFailedError(
+                f"{author.__name__}.compute must give named numbers", f"{found!r}", "return {self.name: value}"
+            )
+        parts = {key: _to_number(value) for key, value in found.items()}
+        headline = parts.pop(name, None)
         if headline is None and len(parts) == 1:
             _, headline = parts.popitem()
-        return Result(headline, parts, users=_count_users(numbers.get(instance.name), len(ids)))
+        if state.padded and headline is not None and not math.isfinite(headline):
+            raise MetricFailedError(f"{author.__name__}.compute gave {headline}", hint=SHORT_LISTS)
+        counted = _count_users(found.get(name), users)
+        undefined = 0 if counted is None else max(state.fed - counted, 0)
+        return Result(headline, parts, users=counted, undefined=undefined)
+
+
+def _find_axis(name: str, default: Any, larger: Any, users: int) -> Axis:
+    """What the first dimension of a state counts: the number by which it grows with users and items says so."""
+    shape = list(getattr(default, "shape", ()))
+    grown = [b - a for a, b in zip(shape, getattr(larger, "shape", ()), strict=True)]
+    kinds: dict[int, Axis] = {0: None, MORE_USERS: "users", MORE_ITEMS: "items"}
+    axis = kinds.get(grown[0]) if grown else None
+    if any(grown[1:]) or (grown and grown[0] not in kinds) or (axis == "users" and shape[0] != users):
+        raise BadParameterError(
+            f"the state {name} has neither a row for each user nor a row for each item, but grows with them",
+            f"shape {shape}",
+            "put users or items in the first dimension, and nothing else",
+        )
+    return axis
 
 
 def _to_number(value: Any) -> float:

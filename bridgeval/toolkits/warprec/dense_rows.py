@@ -17,6 +17,7 @@ from torch import Tensor
 from bridgeval.plugin import (
     Block,
     Blocks,
+    Counted,
     Hits,
     Ids,
     Ranked,
@@ -31,6 +32,8 @@ from bridgeval.toolkits.warprec.bases import BaseMetric, MetricBlock
 
 CELLS = 1 << 23
 EVERY_ROW = Relevance(above=None)
+# Masked items fill up lists that are too short without them.
+RANKING = Ranking(masked="keep")
 
 
 @dataclass(frozen=True)
@@ -62,37 +65,64 @@ def make_item_space(blocks: Blocks) -> ItemSpace:
 
 
 class DenseRows:
-    """Some rows of a batch as WarpRec's evaluator hands them to a metric; dense tensors are shared by all metrics."""
+    """Some rows of a batch as WarpRec's evaluator hands them to a metric; dense tensors are shared by all metrics.
+
+    A metric is fed the b users who have a row of relevance, whatever its gain. If a metric asks for all users, those
+    that are known but not fed keep their places in its states too.
+
+    Attributes:
+        fed: `[b]` int64: the rows of the batch that are fed.
+        kept: `[n]` int64: the rows that have a place in the states; every fed row is among them.
+    """
 
     def __init__(self, blocks: Blocks, start: int, stop: int) -> None:
         self.blocks = blocks
-        self.rows = slice(start, stop)
         self.space = make_item_space(blocks)
+        fed = blocks[Counted("truth")][start:stop]
+        kept = fed | blocks[Counted("known")][start:stop] if "all users" in blocks.needs.users else fed
+        self.fed = torch.nonzero(fed).flatten() + start
+        self.kept = torch.nonzero(kept).flatten() + start
 
     def __len__(self) -> int:
-        return self.rows.stop - self.rows.start
+        return len(self.fed)
 
     @property
     def users(self) -> Ids:
-        start = self.blocks.batch.start
-        return self.blocks.batch.slates.users.slice(start + self.rows.start, start + self.rows.stop)
+        """`[n]`."""
+        return self.blocks.batch.slates.users.take(self.blocks.batch.start + self.kept.cpu().numpy())
+
+    @property
+    def num_users(self) -> int:
+        """All users that are known, as WarpRec counts them, but at least those at hand, and at least one."""
+        return max(self.blocks.context.known_users, len(self.kept), 1)
 
     @cached_property
     def preds(self) -> Tensor:
-        """`[b, N]` scores; -inf for items that are masked or not scored. A list without scores counts down to 1."""
+        """`[b, N]` float32 scores; -inf for items masked or not listed. A list without scores counts down to 1."""
         shown = self.blocks.batch.shown
         scores = shown.column("score") if shown.has("score") else self._countdown(shown.items)
-        index = self.space.index[shown.items[self.rows].long()].masked_fill(~shown.valid[self.rows], len(self.space))
-        cells = torch.full((len(self), len(self.space) + 1), float("-inf"), dtype=scores.dtype, device=scores.device)
-        return cells.scatter_reduce_(1, index, scores[self.rows], "amax")[:, :-1]
+        cells = torch.full((len(self), len(self.space) + 1), float("-inf"), device=self.blocks.device)
+        return cells.scatter_reduce_(1, self._columns, scores[self.fed].float(), "amax")[:, :-1]
+
+    @cached_property
+    def listed(self) -> Tensor:
+        """`[b, N]` bool: items that the recommendations have, masked or not."""
+        cells = torch.zeros((len(self), len(self.space) + 1), dtype=torch.bool, device=self.blocks.device)
+        return cells.scatter_(1, self._columns, True)[:, :-1]
+
+    @cached_property
+    def _columns(self) -> Tensor:
+        """`[b, K]`: the index of each shown item; N where there is none."""
+        shown = self.blocks.batch.shown
+        return self.space.index[shown.items[self.fed].long()].masked_fill(~shown.valid[self.fed], len(self.space))
 
     @cached_property
     def ground(self) -> Tensor:
         """`[b, N]` float32 ratings; 0 for none."""
         truth = self.blocks[Relevant(EVERY_ROW)]
-        index = self.space.index[truth.items[self.rows].long()]
+        index = self.space.index[truth.items[self.fed].long()]
         cells = torch.zeros((len(self), len(self.space) + 1), device=self.blocks.device)
-        return cells.scatter_(1, index, truth.gains[self.rows].float())[:, :-1]
+        return cells.scatter_(1, index, truth.gains[self.fed].float())[:, :-1]
 
     @cached_property
     def binary_relevance(self) -> Tensor:
@@ -105,33 +135,38 @@ class DenseRows:
     def keywords(self, metric: BaseMetric) -> dict[str, Any]:
         """The keyword arguments of `update`: as in WarpRec all of them, whichever the metric reads."""
         given: dict[str, Any] = {
-            "user_indices": torch.arange(len(self), device=self.blocks.device),
+            "user_indices": torch.searchsorted(self.kept, self.fed),
             "item_indices": None,
             "ground": self.ground,
             "binary_relevance": self.binary_relevance,
             "discounted_relevance": self.discounted_relevance,
-            "valid_users": self.blocks[Relevant()].valid[self.rows].any(1).float(),
+            "valid_users": self.blocks[Relevant()].valid[self.fed].any(1).float(),
         }
         k = getattr(metric, "k", None)
         if k is not None:
             given |= {which.keyword(k): self.top(which, k) for which in MetricBlock if which.value.startswith("top_k_")}
         return given
 
+    def has_padding(self, k: int | None) -> bool:
+        """Whether a list has fewer than k items."""
+        return bool(k and (self.top(MetricBlock.TOP_K_INDICES, k) == len(self.space)).any())
+
     def top(self, which: MetricBlock, k: int) -> Tensor:
-        """`[b, k]`: a block of the first k places, by the native ranking."""
-        shown = self.blocks[Ranked()]
-        hits, fill = self.blocks[Hits()], 0.0
+        """`[b, k]`: a block of the first k places, by the ranking of WarpRec's conventions."""
+        shown = self.blocks[Ranked(RANKING)]
+        hits, fill = self.blocks[Hits(RANKING)], 0.0
         if which is MetricBlock.TOP_K_INDICES:
             cells, fill = self.space.index[shown.items.long()], len(self.space)
         elif which is MetricBlock.TOP_K_BINARY_RELEVANCE:
             cells = hits.float()
         elif which is MetricBlock.TOP_K_DISCOUNTED_RELEVANCE:
-            cells = torch.where(hits, torch.exp2(self.blocks[ShownGains()] + 1) - 1, 0.0).float()
+            gains = self.blocks[ShownGains(RANKING, EVERY_ROW)].float()
+            cells = BaseMetric.discounted_relevance(gains)
         else:
             scored = self.blocks.batch.shown.has("score")
-            scores = self.blocks[ShownColumn("score", Ranking())] if scored else self._countdown(shown.items)
-            cells, fill = scores.masked_fill(~shown.valid, float("-inf")), float("-inf")
-        cells = cells[self.rows, :k]
+            scores = self.blocks[ShownColumn("score", RANKING)] if scored else self._countdown(shown.items)
+            cells, fill = scores.float().masked_fill(~shown.valid, float("-inf")), float("-inf")
+        cells = cells[self.fed, :k]
         return torch.nn.functional.pad(cells, (0, k - cells.shape[1]), value=fill)
 
     def _countdown(self, items: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import reduce
+from math import inf
 from typing import Any, ClassVar
 
 import pytest
@@ -83,7 +84,8 @@ HISTORY = {f"v{n}": [f"i{n % 25:02d}", f"i{n % 7:02d}"] for n in range(40)}
 
 
 def expected_shares(shown: dict, relevance: dict, k: int, weight: float) -> dict[str, float]:
-    tops = [sorted(rows, key=lambda item: (rows[item], item), reverse=True)[:k] for rows in shown.values()]
+    """Of the users with relevance, whom alone WarpRec feeds; the others of the history count as users."""
+    tops = [sorted(shown[u], key=lambda item: (shown[u][item], item), reverse=True)[:k] for u in relevance]
     popularity: dict[str, set] = {}
     for user, items in HISTORY.items():
         for item in items:
@@ -92,14 +94,14 @@ def expected_shares(shown: dict, relevance: dict, k: int, weight: float) -> dict
     return {
         "distinct": len({item for top in tops for item in top}),
         "popularity": weight * sum(len(popularity.get(item, ())) for top in tops for item in top),
-        "length": sum(lengths) / len(lengths),
-        "rows": len(shown) + 10,
+        "length": sum(lengths) / (len(lengths) + len(HISTORY)),
+        "rows": len(lengths) + 10,
         "full": sum(length == k for length in lengths) / len(lengths),
         "longest": max(lengths),
         "shortest": min(lengths),
         "squares": sum(length**2 for length in lengths),
         "total": sum(lengths),
-        "users": len(shown),
+        "users": len(lengths) + len(HISTORY),
     }
 
 
@@ -113,6 +115,8 @@ def test_states_of_every_kind_merge(from_matrix, batch_size):
     own = metric(Shares, k=4, weight=0.5)
     report = bridgeval.evaluate(given, relevance, own, history=HISTORY, batch_size=batch_size)
     found = {name.split("[")[1][:-1]: value for name, value in report.items()}
+    if from_matrix:
+        shown = {user: {name: rows.get(name, -inf) for name in names} for user, rows in shown.items()}
     assert found == pytest.approx(expected_shares(shown, relevance, 4, 0.5))
 
 

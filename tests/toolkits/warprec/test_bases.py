@@ -76,8 +76,9 @@ class BlockPrecision(TopKMetric):
 def test_the_fragments_of_the_guide_give_precision(author, from_matrix, batch_size):
     shown, relevance, names = world()
     given = matrix_of(shown, names) if from_matrix else shown
-    report = bridgeval.evaluate(given, relevance, ["Precision@5", metric(author, k=5)], batch_size=batch_size)
-    assert report[f"{author.__name__}@5"] == pytest.approx(report["Precision@5"], rel=1e-7)
+    # Items scored -inf, which the matrix has, fill up its lists, as in WarpRec.
+    report = bridgeval.evaluate(given, relevance, ["warprec:Precision@5", metric(author, k=5)], batch_size=batch_size)
+    assert report[f"{author.__name__}@5"] == pytest.approx(report["warprec:Precision@5"], rel=1e-7)
     assert report.results[f"custom:{author.__name__}@5"].users == report.population.counted
 
 
@@ -124,8 +125,8 @@ def test_all_seven_blocks_hold_what_their_names_say(from_matrix):
     assert seen["binary_relevance"] == [[0, 0, 1, 1], [0, 0, 0, 0]]
     assert seen["discounted_relevance"] == [[0, 0, 7, 3], [0, 0, 0, 0]]
     assert seen["valid_users"] == [1, 0]
-    # c before a: equal scores go by item id descending; 4 is "no item".
-    assert seen["top_3_indices"] == [[1, 2, 0], [3, 4, 4]]
+    # c before a: equal scores go by item id descending. 4 is "no item"; the masked items of a matrix are items.
+    assert seen["top_3_indices"] == [[1, 2, 0], [3, 2, 1] if from_matrix else [3, 4, 4]]
     assert seen["top_3_values"] == [pytest.approx([0.9, 0.5, 0.5]), pytest.approx([0.1, -inf, -inf])]
     assert seen["top_3_binary_relevance"] == [[0, 1, 0], [0, 0, 0]]
     assert seen["top_3_discounted_relevance"] == [[0, 7, 0], [0, 0, 0]]
@@ -159,10 +160,22 @@ class AbsoluteError(RatingMetric):
         return (preds - target).abs()
 
 
-def test_a_rating_metric_reads_scored_items_alone():
-    shown, relevance, names = world(3)
-    report = bridgeval.evaluate(matrix_of(shown, names), relevance, [metric(AbsoluteError), 'MAE(average="users")'])
-    assert report["AbsoluteError"] == pytest.approx(report['MAE(average="users")'], rel=1e-6)
+def test_a_rating_metric_leaves_out_items_that_are_not_listed():
+    shown, relevance, _ = world(3)
+    report = bridgeval.evaluate(shown, relevance, [metric(AbsoluteError), 'MAE(average="users")', "warprec:MAE"])
+    expected = report['MAE(average="users")']
+    assert [report["AbsoluteError"], report["warprec:MAE"]] == pytest.approx([expected] * 2, rel=1e-6)
+
+
+def test_masked_items_make_rating_errors_undefined_or_infinite_as_in_warprec():
+    # WarpRec multiplies the error of every cell by 0 or 1: infinity times 0 is NaN for user 1, times 1 infinite for 2.
+    shown = {1: {"a": 4.0, "b": -math.inf}, 2: {"a": 4.0, "b": -math.inf}, 3: {"a": 3.0, "b": 1.0}}
+    wanted = {1: {"a": 5}, 2: {"a": 5, "b": 5}, 3: {"a": 5}}
+    for given in (shown, matrix_of(shown, ["a", "b"])):
+        report = bridgeval.evaluate(given, wanted, metric(AbsoluteError), per_user=True, batch_size=1)
+        values = report.per_user("AbsoluteError")["value"].tolist()
+        assert values == pytest.approx([math.nan, math.inf, 2.0], nan_ok=True)
+        assert report.results["custom:AbsoluteError"].undefined == 1
 
 
 class Clusters(TopKMetric):
