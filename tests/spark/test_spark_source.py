@@ -200,3 +200,16 @@ def test_ties_as_given_follow_the_frame(spark: Any) -> None:
     truth = {1: [4]}
     found = bridgeval.evaluate(spark.createDataFrame(shown), truth, 'MRR(ties="given")@6')
     assert list(found.values()) == pytest.approx([1 / 3])
+
+
+def test_ties_by_text_and_ranks_with_gaps_hold_inside_spark(spark: Any) -> None:
+    truth = spark.createDataFrame(pa.table({"user": [1, 2], "item": [9, 1], "gain": [1, 1]}))
+    tied = pa.table({"user": [1, 1, 2], "item": [10, 9, 1], "score": [0.5] * 3})
+    # as text 9 is above 10
+    assert list(bridgeval.evaluate(spark.createDataFrame(tied), truth, "trec_eval:P@1").values()) == [1.0]
+    ranked = pa.table({"user": [1, 1, 2], "item": [10, 9, 1], "rank": [1, 3, 2]})
+    found = bridgeval.evaluate(spark.createDataFrame(ranked), truth, "rectools:MRR@3")
+    assert list(found.values()) == pytest.approx([(1 / 3 + 1 / 2) / 2])
+    # lists of this process come without ranks: each starts at 1
+    found = bridgeval.evaluate({1: [10, 9], 2: [1]}, truth, "rectools:MRR@3")
+    assert list(found.values()) == pytest.approx([(1 / 2 + 1) / 2])
