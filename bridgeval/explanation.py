@@ -23,9 +23,9 @@ AXES = {
     "ties": "the order of equal scores",
     "duplicates": "whether a repeated item counts again",
     "truth_duplicates": "whether a repeated relevant row counts again",
-    "gaps": "whether ranks that are left out are places",
     "masked": "whether items scored -inf are part of the list",
     "cut": "how many rows are kept before repeated items are removed",
+    "gaps": "whether places that ranks leave out stay empty",
     "above": "the gain above which an item is relevant",
     "over": "how the users' values are summarized",
     "confidence": "the confidence of the interval",
@@ -108,15 +108,13 @@ def explain(
         given: the other arguments of `evaluate`.
 
     >>> shown, relevant = {1: ["a", "b"], 2: ["c", "d"]}, {1: ["b"], 2: ["c", "x"]}
-    >>> print(explain(shown, relevant, "mllib:meanAveragePrecision@2", "MAP(divide_by='k')@2"))
-    mllib:meanAveragePrecision@2   0.500000
-    MAP(divide_by="k")@2           0.375000
-    difference                    -0.125000
+    >>> print(explain(shown, relevant, "irspack:map@2", "MAP(divide_by='k')@2"))
+    irspack:map@2          0.500000
+    MAP(divide_by="k")@2   0.375000
+    difference            -0.125000
     because
       -0.125000  the denominator (divide_by: "relevant" -> "k")
-      +0.000000  the users averaged over (users: "any" -> "relevant")
-      +0.000000  the order of equal scores (ties: "given" -> "item_descending")
-      +0.000000  the gain above which an item is relevant (above: None -> 0.0)
+      +0.000000  the order of equal scores (ties: "item_ascending" -> "item_descending")
     """
     start, end = (_parse_one(one, given.get("convention")) for one in (first, second))
     if type(start) is not type(end):

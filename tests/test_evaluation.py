@@ -221,7 +221,7 @@ def test_needs_are_checked_before_data_is_read():
 def test_equal_metrics_are_computed_once():
     from bridgeval.engine.plan import Plan
 
-    asked = [*bridgeval.parse("recpack:CalibratedRecallK@5"), *bridgeval.parse('Recall(divide_by="reachable")@5')]
+    asked = [*bridgeval.parse("irspack:recall@5"), *bridgeval.parse('Recall(ties="item_ascending")@5')]
     assert len(Plan.of(asked).metrics) == 1
     report = bridgeval.evaluate(SHOWN, RELEVANT, asked)
     assert len(report) == 2

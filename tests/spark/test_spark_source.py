@@ -218,3 +218,17 @@ def test_executors_alarm_as_this_process_does(spark: Any) -> None:
     truth = pa.table({"user": [1], "item": [3]})
     with pytest.warns(RisingScoresWarning, match="scores rise along nearly every list"):
         bridgeval.evaluate(spark.createDataFrame(rising), spark.createDataFrame(truth), "Recall@5")
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.ConstantScoresWarning")
+def test_ties_by_text_and_ranks_with_gaps_hold_inside_spark(spark: Any) -> None:
+    truth = spark.createDataFrame(pa.table({"user": [1, 2], "item": [9, 1], "gain": [1, 1]}))
+    tied = pa.table({"user": [1, 1, 2], "item": [10, 9, 1], "score": [0.5] * 3})
+    # as text 9 is above 10
+    assert list(bridgeval.evaluate(spark.createDataFrame(tied), truth, "trec_eval:P@1").values()) == [1.0]
+    ranked = pa.table({"user": [1, 1, 2], "item": [10, 9, 1], "rank": [1, 3, 2]})
+    found = bridgeval.evaluate(spark.createDataFrame(ranked), truth, "rectools:MRR@3")
+    assert list(found.values()) == pytest.approx([(1 / 3 + 1 / 2) / 2])
+    # lists of this process come without ranks: each starts at 1
+    found = bridgeval.evaluate({1: [10, 9], 2: [1]}, truth, "rectools:MRR@3")
+    assert list(found.values()) == pytest.approx([(1 / 2 + 1) / 2])
