@@ -83,7 +83,8 @@ class Part:
             raise BadParameterError(
                 f"the state {self.name} has another shape in another part of the data",
                 f"{list(first.shape)} and {list(second.shape)}",
-                "give catalogue=, so that every part knows the same items and groups",
+                "give {argument}, so that every part knows the same items and groups",
+                argument="catalogue",
             )
         if self.reduction == "mean":
             merged = (first * self.users + second * other.users) / max(users, 1)

@@ -352,6 +352,25 @@ def test_shards_whose_users_differ_give_the_same(own, name):
     assert found == pytest.approx(list(whole.parts.values()) if whole.value is None else [whole.value], rel=2e-5)
 
 
+def test_shards_that_know_other_groups_are_told_to_give_the_catalogue():
+    from bridgeval.engine.plan import Execution, Plan
+    from bridgeval.toolkits.mapping import MappingLoader
+
+    known = {"item_groups": {"a": "x", "b": "y"}, "user_groups": {1: "p", 2: "p"}}
+    plan, how = Plan.of([metric(Counts, k=1)]), Execution(torch.device("cpu"))
+
+    def run(**more: Any) -> Any:
+        shards = [({1: ["a"]}, {1: ["a"]}), ({2: ["b"]}, {2: ["b"]})]
+        first, second = (MappingLoader().load(*shard, **known, **more).run(plan, how) for shard in shards)
+        return plan.merge(first, second)
+
+    with pytest.raises(BadParameterError, match=r"'cells' of Counts has another shape.*catalogue="):
+        run()
+    (result,) = plan.compute(run(catalogue=["a", "b"])).values()
+    # Half of the places of group p are in x, which has half of the items, and half in y.
+    assert list(result.parts.values()) == [1, 1]
+
+
 def test_metrics_within_a_metric_by_hand():
     # 1: precision 1/2, recall 1: 2 * 1/2 / (3/2) = 2/3. 2: 0. 3 is known but has no truth: 0 in WarpRec, and counts.
     report = bridgeval.evaluate(
