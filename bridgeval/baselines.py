@@ -42,7 +42,7 @@ HOW_TO_SAVE = (
     "or with `bridgeval evaluate RECS TRUTH --format json --out old.json --per-user old.parquet`"
 )
 # Populations that depend on what a system shows: two systems may have different users of one truth.
-OF_THE_SYSTEM = ("shown", "both", "any", "listed")
+OF_THE_SYSTEM = ("shown", "both", "any", "listed", "answered", "measured")
 
 
 @dataclass(frozen=True)
