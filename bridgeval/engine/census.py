@@ -242,8 +242,8 @@ def find_alarms(notes: Mapping[str, Any]) -> Iterator[Alarm]:
             "seen items",
             errors.SeenItemsWarning,
             f"{counts['shown_in_history']:,} recommended items are in the user's own history",
-            "each takes a place; mask_seen=True (--mask-seen) drops these rows, mask_seen=False says that they are meant "
-            "(by itself, a history masks score matrices only, not lists)",
+            "each takes a place; mask_seen=True (--mask-seen) drops these rows, mask_seen=False says that they are "
+            "meant (by itself, a history masks score matrices only, not lists)",
             counts["shown_in_history"],
         )
     leaked, rows = counts["relevant_in_history"], counts["relevant_rows"]
