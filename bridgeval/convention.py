@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from bridgeval.errors import BadParameterError
 
-
 Verified = Literal["goldens", "source", "arithmetic"]
 
 
@@ -22,8 +21,8 @@ class Convention:
             metric of the parameters given, where the toolkit's own parameters differ from the native ones.
         description: in a sentence, what it reproduces.
         version: the version of the toolkit whose numbers these are.
-        verified: how far that is known: by "goldens", numbers that the toolkit itself gave and a test compares; from its
-            "source"; or by "arithmetic", from its formulas as others describe them.
+        verified: how far that is known: by "goldens", numbers of the toolkit itself that a test compares with; from its
+            "source"; or by "arithmetic", numbers worked out from its formulas.
         caveat: where the toolkit's own number depends on accident, such as an unstable sort.
         respell: turns the toolkit's own spelling of a metric, such as `P_5`, into a name, parameters and a cutoff.
     """
@@ -85,8 +84,8 @@ class Entry:
 def entry(
     metric: Callable[..., Any],
     *,
-    names: Mapping[str, str] | None = None,
-    words: Mapping[str, Mapping[Any, Any]] | None = None,
+    names: Any = None,
+    words: Any = None,
     **parameters: Any,
 ) -> Entry:
     """A line of a convention table; `names` and `words` are those of `Entry`."""

@@ -56,9 +56,7 @@ NAMED_SIDES = {
 }
 # Parameter in names and convention tables -> the field of a metric that holds it, and its name there.
 FLAT = {
-    **{
-        name: ("ranking", name) for name in ("order", "ties", "duplicates", "masked", "cut", "gaps", "unjudged", "seed", "score_above")
-    },
+    **{f.name: ("ranking", f.name) for f in fields(Ranking)},
     "above": ("relevance", "above"),
     "at_least": ("relevance", "at_least"),
     "truth_duplicates": ("relevance", "duplicates"),
@@ -111,6 +109,12 @@ class Metric:
     def default_parameters(cls) -> Mapping[str, Any]:
         """Flat parameter -> its default; `dataclasses.MISSING` if it must be given."""
         return _flatten({f.name: f.default for f in fields(cls)})
+
+    @property
+    def cutoff(self) -> int | None:
+        """How many places it reads; None for whole lists."""
+        k: int = getattr(self, "k", WHOLE)
+        return None if k == WHOLE else k
 
     @property
     def bounds(self) -> Bounds:

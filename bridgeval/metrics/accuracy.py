@@ -224,8 +224,8 @@ class MAP(PrefixMetric):
 
     Attributes:
         divide_by: "reachable", min(k, P); "relevant", P (trec_eval); "k"; "hits", the hits within k; "listed",
-            min(n, k, P); "found", the hits of the whole list; or another sum, over k: precision at "places" 1 to k, at
-            hits and misses alike (Elliot).
+            min(n, k, P); "found", the hits of the whole list, undefined without any; "places", another sum over k,
+            that of precision at 1 to k, at hits and misses alike (Elliot).
         repeated: a place whose item is relevant several times, where each of them is a hit, adds precision "each"
             time, or "once".
 
@@ -263,7 +263,7 @@ class MAP(PrefixMetric):
         if self.divide_by == "hits":
             return total / blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k).clamp(min=1)
         if self.divide_by == "found":
-            return total / count_found(blocks, self).clamp(min=1)
+            return total / count_found(blocks, self)
         relevant = blocks[RelevantCount(self.relevance)]
         if self.divide_by == "relevant":
             return total / relevant.clamp(min=1)
@@ -310,7 +310,7 @@ class MAR(PrefixMetric):
 
     def _mean_recall(self, blocks: Blocks) -> Tensor:
         """The mean of recall at 1..k: a hit at place p counts at k - p + 1 places."""
-        hits, places = blocks[HitPlaces(self.ranking, self.relevance)], self.places(blocks)
+        hits, places = blocks[HitPlaces(self.ranking, self.relevance, "once")], self.places(blocks)
         counted = (places + 1) * hits.sum().up_to(self.k) - hits.sum(hits.ranks).up_to(self.k)
         return counted / places / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
@@ -528,7 +528,7 @@ class ReciprocalSums(Block[Cumulative]):
         if self.ranking.ties == "average":
             chances = blocks[ExpectedHits(self.ranking, self.relevance)]
             return sum_places(blocks, (chances.first if self.first else chances.hit) / blocks.ranks)
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        hits = blocks[HitPlaces(self.ranking, self.relevance, "once")]
         return hits.sum(1 / hits.ranks)
 
 
@@ -543,7 +543,7 @@ class HarmonicSums(Block[Cumulative]):
         if self.ranking.ties == "average":
             chances = blocks[ExpectedHits(self.ranking, self.relevance)]
             return sum_places(blocks, chances.hit * harmonic(blocks.ranks - 1))
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        hits = blocks[HitPlaces(self.ranking, self.relevance, "once")]
         return hits.sum(harmonic(hits.ranks - 1))
 
 

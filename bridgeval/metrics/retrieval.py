@@ -1,7 +1,7 @@
 """Retrieval: metrics of readers who stop, and of lists that were judged in part.
 
-Notation as in `accuracy`: h_j = 1 if the item at place j is relevant, P relevant items, n items shown. An item is judged
-if the truth has a row of it, whatever its gain.
+Notation as in `accuracy`: h_j = 1 if the item at place j is relevant, P relevant items, n items shown. An item is
+judged if the truth has a row of it, whatever its gain.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bridgeval.engine.blocks import (
 )
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import PrefixMetric, RelevanceMetric
-from bridgeval.engine.summary import SHARE, Bounds
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError, BadValueError
-from bridgeval.metrics.blocks.gains import apply_gain
+from bridgeval.metrics.blocks.gains import Gain, HitGains, apply_gain, is_never_negative
 from bridgeval.metrics.blocks.hits import HitPlaces, sum_places
 
 # trec_eval's constant: no count is 0.
@@ -102,7 +102,8 @@ class RBP(PrefixMetric):
         p: between 0 and 1.
         part: "hits"; or the "residual", what it could still rise by: the weight of unjudged places and of those beyond
             the end of the list.
-        normalize: whether it is divided by its highest value for min(k, P) relevant items (LensKit).
+        gain: what a relevant item is worth, see nDCG; 1 by default ("binary").
+        normalize: whether it is divided by its highest value for min(k, n, P) relevant items (LensKit).
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: {"b": 1}}, "RBP(p=0.5)")["RBP(p=0.5)"]
@@ -111,10 +112,10 @@ class RBP(PrefixMetric):
 
     name = "RBP"
     family = "accuracy"
-    bounds = SHARE
 
     p: float = field(default=0.8, kw_only=True)
     part: Literal["hits", "residual"] = field(default="hits", kw_only=True)
+    gain: Gain = field(default="binary", kw_only=True)
     normalize: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -122,29 +123,36 @@ class RBP(PrefixMetric):
         if not 0 < self.p < 1:
             raise BadParameterError("RBP needs a p between 0 and 1", f"{self.p}", "0.8 is usual")
 
+    @property
+    def bounds(self) -> Bounds:
+        if self.part == "residual" or (self.gain == "binary" and not self.normalize):
+            return SHARE
+        return NEVER_NEGATIVE if is_never_negative(self.gain, self.relevance) else UNBOUNDED
+
     def values(self, blocks: Blocks) -> Tensor:
         if self.part == "residual":
-            judged = blocks[PersistenceSums(self.p, "judged", self.ranking, self.relevance)].up_to(self.k)
-            return 1 - (1 - self.p) * judged
-        found = blocks[PersistenceSums(self.p, "hits", self.ranking, self.relevance)].up_to(self.k)
+            judged = blocks[JudgedPlaces(self.ranking)]
+            weights = judged * self.p ** (blocks.ranks[: judged.shape[1]] - 1)
+            return 1 - (1 - self.p) * sum_places(blocks, weights).up_to(self.k)
+        found = blocks[PersistenceSums(self.p, self.gain, self.ranking, self.relevance)].up_to(self.k)
         if not self.normalize:
             return (1 - self.p) * found
-        best = 1 - self.p ** blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k).double()
-        return (1 - self.p) * found / best
+        best = torch.minimum(blocks[RelevantCount(self.relevance)], blocks[ShownCount(self.ranking)])
+        return (1 - self.p) * found / (1 - self.p ** best.clamp(min=1, max=self.k).double())
 
 
 @dataclass(frozen=True)
 class PersistenceSums(Block[Cumulative]):
-    """p^(j - 1) added up over the hits, or the judged items, of the first k places: `[B]` float64."""
+    """The gain of each hit times p^(j - 1), added up over the first k places: `[B]` float64."""
 
     p: float
-    of: Literal["hits", "judged"]
+    gain: Gain
     ranking: Ranking
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Cumulative:
-        flags = blocks[Hits(self.ranking, self.relevance) if self.of == "hits" else JudgedPlaces(self.ranking)]
-        return sum_places(blocks, flags * self.p ** (blocks.ranks[: flags.shape[1]] - 1))
+        hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
+        return hits.sum(gains * self.p ** hits.places.double())
 
 
 @dataclass(frozen=True)
@@ -236,8 +244,8 @@ class InfAP(RelevanceMetric):
     """Inferred average precision: average precision estimated from judged items (Yilmaz and Aslam 2006).
 
     At a hit at place j with r relevant and s irrelevant judged items above it:
-    `1/j + (r + s)/j * (r + e) / (r + s + 2e)`, e = 0.00001, divided by P. Over the whole list. All items that are judged
-    are taken for the pool, as trec_eval does with qrels that have no unjudged rows.
+    `1/j + (r + s)/j * (r + e) / (r + s + 2e)`, e = 0.00001, divided by P. Over the whole list. The judged items are
+    taken for the pool, as in trec_eval with qrels that have no unjudged rows.
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "x", "b"]}, {1: {"a": 1, "b": 1}}, "InfAP")["InfAP"], 4)

@@ -113,7 +113,7 @@ def test_metrics_are_listed(run: Run) -> None:
 
 def test_a_metric_is_explained(run: Run) -> None:
     told = run("metrics", "trec_eval:map_cut").stdout
-    assert 'natively: MAP(users="answered", ties="text_descending", divide_by="relevant")@10' in told
+    assert 'natively: MAP(users="answered", ties="text_descending", divide_by="relevant")\n' in told
     assert "users with a row of relevance count, whatever its gain, if the recommendations name them" in told
     assert "needs: lists and relevance" in told
     assert max(map(len, told.splitlines())) <= 100

@@ -20,7 +20,7 @@ from tests.golden.peer_feeds import World, drop_own_ids, drop_zeros, relabel
 Record = dict[str, Any]
 
 # Compared to 1e-6: they compute in float32.
-FLOAT32 = {"torchmetrics", "torcheval", "torch_geometric", "rax", "keras-rs", "lightfm"}
+FLOAT32 = {"recbole gauc", "torchmetrics", "torcheval", "torch_geometric", "rax", "keras-rs", "lightfm"}
 # Where scores are equal their order is that of an unstable sort or top-k.
 NO_ORDER = {"recpack", "recometrics", "jurity", "keras-rs"}
 # Library -> the number of places that it rounds a record to.
@@ -34,6 +34,9 @@ ROUNDED: dict[str, Callable[[Record], int | None]] = {
 BEYOND = "no metric of accuracy: coverage, diversity, novelty, popularity or a curve, which the tables do not name"
 WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
 DEFECT = "a defect of the library that more-conventions.md labels"
+HOLE = "Hole counts documents that no query judged, whatever the query at hand"
+LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
+NAN_SPREADS = "users without truth are NaN there, and so is the mean"
 OTHER = "another measure than those of more-conventions.md"
 
 
@@ -45,18 +48,18 @@ class Asked:
         metric: a name of a convention.
         change: of the data, beside the feed.
         outside: why nothing here is meant to give the record.
-        per_user_outside: the same of the values of users alone.
+        value_outside: the same of the value alone, not of users.
         no_order: whether equal scores have no order in this metric.
-        finish: from our value to theirs.
-        finish_user: the same for the values of users.
+        pick: the number of theirs, of a value that has several.
+        finish_user: from our value of a user to theirs.
     """
 
     metric: str = ""
     change: Callable[[World], World] | None = None
     outside: str = ""
-    per_user_outside: str = ""
+    value_outside: str = ""
     no_order: bool = False
-    finish: Callable[[float], float] = float
+    pick: Callable[[Any], Any] = lambda value: value
     finish_user: Callable[[float], float] = float
 
 
@@ -126,16 +129,20 @@ def ir_measures(record: Record) -> Asked:
     metric = record["metric"]
     name, _, k = metric.partition("@")
     if metric.startswith(("Num", "Compat", "Accuracy", "SetAP", "SetP(relative", "BPM", "INS", "NERR", "SDCG")):
-        return Asked(outside="a measure of ir_measures that is not offered: counts, SetAP, Compat, and the C/W/L family")
+        return Asked(
+            outside="a measure of ir_measures that is not offered: counts, SetAP, Compat, and the C/W/L family"
+        )
     if found := re.search(r"gains=\{(.*)\}", metric):
         gains = [int(one.split(":")[1]) for one in found[1].split(",")]
         metric = re.sub(r"gains=\{.*\}", f"gains={gains}", metric)
     if re.match(r"RR(\(rel=2\))?@", metric):
-        metric = f"{name[:-1]}, ties=\"text_ascending\")@{k}" if "(" in name else f'RR(ties="text_ascending")@{k}'
+        metric = f'{name[:-1]}, ties="text_ascending")@{k}' if "(" in name else f'RR(ties="text_ascending")@{k}'
     return Asked(f"ir_measures:{metric}")
 
 
 def beir(record: Record) -> Asked:
+    if record["metric"].startswith("Hole"):
+        return Asked(outside=HOLE)
     dropped = drop_own_ids if record["params"].get("ignore_identical_ids") else None
     return Asked(f"beir:{record['metric']}", dropped)
 
@@ -143,6 +150,10 @@ def beir(record: Record) -> Asked:
 def mteb(record: Record) -> Asked:
     if record["metric"].startswith("nAUC"):
         return Asked(outside=BEYOND)
+    if record["metric"].startswith("Hole"):
+        return Asked(outside=HOLE)
+    if record["metric"].startswith("Accuracy"):
+        return Asked(outside="MTEB returns a list of the queries with a hit alone; the recorder's mean of it is 1")
     metric = record["metric"].replace("_at_", "@")
     return Asked(f"mteb:{metric}")
 
@@ -167,7 +178,16 @@ def _binary_relevant(world: World) -> World:
 def haystack(record: Record) -> Asked:
     graded = "score" in record["params"]
     metric = "multi_hit_" * (record["params"].get("mode") == "multi_hit") + record["metric"]
-    return Asked(write("haystack", metric, {}, record["cutoff"]), None if graded else _binary_relevant)
+    return Asked(write("haystack", metric, {}, record["cutoff"]), _name_all if graded else _all_rows)
+
+
+def _drop_idle(world: World) -> World:
+    """Without the truth of users to whom nothing is relevant."""
+    return world.map(lambda one: one if one.relevant else replace(one, truth=[]))
+
+
+def _name_all(world: World) -> World:
+    return replace(_drop_idle(world), empty_lists=True, empty_truths=True)
 
 
 def mlflow(record: Record) -> Asked:
@@ -228,7 +248,9 @@ def torchmetrics(record: Record) -> Asked:
 
 def torcheval(record: Record) -> Asked:
     metric = record["metric"]
-    given = _params(record, "limit_k_to_size", "empty_target_action")
+    if record["params"].get("empty_target_action") in ("pos", "skip"):
+        return Asked(outside="the class takes a list without a hit in its first k rows for one without relevant rows")
+    given = _params(record, "limit_k_to_size")
     return Asked(
         write("torcheval", metric, given, record["cutoff"]),
         None if record["feed"] == "onetarget" else _binary,
@@ -266,7 +288,7 @@ def lenskit(record: Record) -> Asked:
     metric = record["metric"]
     if metric in ("ExposureGini", "ListGini", "ListLength"):
         return Asked(outside=BEYOND)
-    change = None if record["params"].get("gain") == "rating" else drop_zeros
+    change = _drop_idle if record["params"].get("gain") == "rating" else drop_zeros
     return Asked(write("lenskit", metric, record["params"], record["cutoff"]), change)
 
 
@@ -279,8 +301,13 @@ def recommenders(record: Record) -> Asked:
     if metric in ("rmse", "mae"):
         return Asked(f"recommenders:{metric}")
     graded = params.get("score_type") in ("raw", "exp")
-    given = _params(record, "score_type", "discfun_type")
-    return Asked(write("recommenders", metric, given, record["cutoff"]), None if graded else drop_zeros)
+    given = _params(record, "score_type", "discfun_type") | ({"above": 0.0} if graded else {})
+    if "relevancy_method" in params:
+        # The frame is taken for the first k places, as it stands, however long it is.
+        if metric in ("precision_at_k", "ndcg_at_k", "map_at_k"):
+            return Asked(outside="relevancy_method=None: whole lists, yet the default k in the denominator")
+        return Asked(write("recommenders", metric, {"order": "given"}), drop_zeros)
+    return Asked(write("recommenders", metric, given, record["cutoff"]), drop_zeros)
 
 
 def irspack(record: Record) -> Asked:
@@ -308,7 +335,9 @@ def implicit(record: Record) -> Asked:
     metric = record["metric"]
     if metric.lower().startswith("auc"):
         return Asked(outside="implicit's AUC takes the tail of the list as a straight line")
-    name = {"mean_average_precision_at_k": "map", "ndcg_at_k": "ndcg", "precision_at_k": "precision"}.get(metric, metric)
+    name = {"mean_average_precision_at_k": "map", "ndcg_at_k": "ndcg", "precision_at_k": "precision"}.get(
+        metric, metric
+    )
     return Asked(write("implicit", name, {}, record["cutoff"]), drop_zeros)
 
 
@@ -316,7 +345,9 @@ def lightfm(record: Record) -> Asked:
     if record["metric"] == "auc_score":
         return Asked(outside=OTHER)
     change = _without_trained if "train" in record["params"] else drop_zeros
-    return Asked(write("lightfm", record["metric"], _params(record, "preserve_rows"), record["cutoff"]), change)
+    name = write("lightfm", record["metric"], _params(record, "preserve_rows"), record["cutoff"])
+    spreads = record["metric"] == "recall_at_k" and record["params"]["preserve_rows"]
+    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "")
 
 
 def _without_trained(world: World) -> World:
@@ -334,7 +365,9 @@ def cornac(record: Record) -> Asked:
     metric = _bare(record)
     if metric in ("AUC", "NCRR"):
         return Asked(outside=OTHER)
-    return Asked(write("cornac", metric, {}, record["cutoff"]), drop_zeros)
+    # Precision of an empty list is 0 / 0 there, without a cutoff.
+    given = {"users": "both"} if record["metric"] == "Precision@-1" else {}
+    return Asked(write("cornac", metric, given, record["cutoff"]), drop_zeros)
 
 
 def surprise(record: Record) -> Asked:
@@ -349,7 +382,9 @@ def jurity(record: Record) -> Asked:
     if record["ids"] == "str":
         return Asked(outside="string ids give 0 there (more-conventions.md 6.1.11)")
     return Asked(
-        write("jurity", record["metric"], {}, record["cutoff"]), None if "actual" in record["params"] else drop_zeros
+        write("jurity", record["metric"], {}, record["cutoff"]),
+        None if "actual" in record["params"] else drop_zeros,
+        pick=lambda value: next(iter(value.values())),
     )
 
 
@@ -359,10 +394,18 @@ def rankereval(record: Record) -> Asked:
         return Asked(outside=OTHER)
     if params.get("relevance_scaling") == "power":
         return Asked(outside="relevance_scaling='power' is r^2 - 1 (more-conventions.md 6.1.3)")
-    if params["nan_handling"] == "propagate":
-        return Asked(outside="NaN of a user without truth spreads to the mean")
     given = _params(record, "nan_handling", "truncated")
-    return Asked(write("rankereval", metric, given, record["cutoff"]), None if "DCG" in metric else _binary_relevant)
+    spreads = params["nan_handling"] == "propagate"
+    if spreads:
+        given["nan_handling"] = "drop"
+    if params.get("truncated") and metric == "Precision" and given["nan_handling"] == "drop":
+        # An empty list is 0 / 0 too.
+        given["users"] = "both"
+    return Asked(
+        write("rankereval", metric, given, record["cutoff"]),
+        _name_all if "DCG" in metric else _all_rows,
+        value_outside=NAN_SPREADS if spreads else "",
+    )
 
 
 def recmetrics(record: Record) -> Asked:
@@ -393,13 +436,23 @@ def evidently(record: Record) -> Asked:
         return Asked(outside=OTHER)
     given = {"ties": "given"} if params["recommendations_type"] == "rank" else {}
     given |= _params(record, "no_feedback_users", "min_rel_score")
-    return Asked(write("evidently", metric, given, record["cutoff"]))
+    if metric == "NDCGKMetric" and "min_rel_score" in params:
+        given["gain"] = "binary"
+    # Values by cutoff: from "1" for MRR, from "0" for the hit rate.
+    key = str(record["cutoff"] - (metric == "HitRateKMetric"))
+    return Asked(
+        write("evidently", metric, given, record["cutoff"]),
+        pick=lambda value: value[key] if isinstance(value, dict) else value,
+        value_outside=LONGEST if isinstance(record.get("value"), dict) and key not in record["value"] else "",
+    )
 
 
 def ml_metrics(record: Record) -> Asked:
-    return Asked(write("ml_metrics", record["metric"], {}, record["cutoff"]), _binary_relevant)
+    return Asked(write("ml_metrics", record["metric"], {}, record["cutoff"]), _all_rows)
 
 
+# Changes of what the feed lays out, not of the fixture.
+AFTER = (_without_trained, drop_own_ids)
 LIBRARIES: dict[str, Callable[[Record], Asked]] = {
     "pytrec_eval": trec_eval,
     "ranx": ranx,

@@ -179,6 +179,7 @@ class ExpectedHits(Block[HitChances]):
 
     In a group of m places with r relevant items, after b relevant ones, place j (from 1) has the group's first hit with
     the chance C(m - j, r - 1) / C(m, r), and if it has a hit, (j - 1) (r - 1) / (m - 1) hits of the group above it.
+    A repeated item is a hit once.
     """
 
     ranking: Ranking = Ranking()
@@ -186,9 +187,12 @@ class ExpectedHits(Block[HitChances]):
 
     def make(self, blocks: Blocks) -> HitChances:
         ties = blocks[TieGroups(self.ranking)]
+        ranked = blocks[Ranked(self.ranking, whole=True)]
         hits = torch.zeros(ties.group.shape, dtype=torch.float64, device=blocks.device)
         rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
         hits[rows, places] = 1
+        if ranked.repeated:
+            hits.masked_fill_(find_repeats(ranked.items, ranked.pad), 0)
         m, r = ties.size.double(), ties.sum(hits)
         j = torch.arange(1, hits.shape[1] + 1, device=blocks.device) - ties.start.double()
         # Hits above the group are those up to its last place but its own.

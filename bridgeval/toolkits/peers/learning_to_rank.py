@@ -39,7 +39,7 @@ def respell_xgboost(name: str) -> str:
     if found := re.fullmatch(r"(ndcg|map|pre)(\([^)]*\))?(@\d+)?(-?)", name):
         metric, given, cutoff, zero = found.groups()
         if zero:
-            given = f"{given[:-1]}, empty=\"zero\")" if given else '(empty="zero")'
+            given = f'{given[:-1]}, empty="zero")' if given else '(empty="zero")'
         return f"{metric}{given or ''}{cutoff or '@32'}"
     return name
 
@@ -58,8 +58,8 @@ XGBOOST = Convention(
         "map": entry(MAP, empty="one", **XGBOOST_RULES),
         "pre": entry(Precision, divide_by="shown", **XGBOOST_RULES),
     },
-    "XGBoost: without @ the cutoff is 32; a group without relevant rows is worth 1 in ndcg and map, or 0 with the suffix "
-    "-, as in ndcg@5-; group weights are not read",
+    "XGBoost: without @ the cutoff is 32; a group without relevant rows is worth 1 in ndcg and map, or 0 with the "
+    "suffix -, as in ndcg@5-; group weights are not read",
     version="3.2.0",
     verified="goldens",
     respell=respell_xgboost,
@@ -115,7 +115,7 @@ CATBOOST = Convention(
         "PFound": entry(ERR, stop="linear", max_grade=1, decay=0.85, **CATBOOST_RULES),
     },
     "CatBoost: of equal scores the lower target comes first; a group without relevant rows is worth 1 in NDCG and "
-    "RecallAt; ERR and PFound take targets for probabilities; its own spellings such as NDCG:top=5;type=Exp are read too",
+    "RecallAt; ERR and PFound take targets for probabilities; its own spellings, NDCG:top=5;type=Exp, are read too",
     version="1.2.10",
     verified="goldens",
     respell=respell_catboost,
@@ -160,8 +160,8 @@ TORCHEVAL = Convention(
             Precision,
             users="shown",
             ties="given",
-            names={**EMPTY_TARGET["names"], "limit_k_to_size": "divide_by"},
-            words={**EMPTY_TARGET["words"], "limit_k_to_size": {True: "shown", False: "k"}},
+            names={"limit_k_to_size": "divide_by"},
+            words={"limit_k_to_size": {True: "shown", False: "k"}},
         ),
         "hit_rate": entry(HitRate, users="shown", ties="optimistic"),
         "reciprocal_rank": entry(MRR, users="shown", ties="optimistic"),
@@ -169,7 +169,8 @@ TORCHEVAL = Convention(
     "torcheval: every group; hit_rate and reciprocal_rank have one target a row, which stands first among equals",
     version="0.0.7",
     verified="goldens",
-    caveat="retrieval_precision has no order of equal scores; numbers are float32",
+    caveat="retrieval_precision has no order of equal scores; empty_target_action takes a list without a hit in its "
+    "first k rows for one without relevant rows, and is not offered; numbers are float32",
 )
 
 RAX_RULES: dict[str, Any] = {"users": "shown", "ties": "given", "at_least": 1}
@@ -183,7 +184,7 @@ RAX = Convention(
         "precision_metric": entry(Precision, divide_by="shown", **RAX_RULES),
         "recall_metric": entry(Recall, **RAX_RULES),
     },
-    "rax without a key: every list, 0 without relevant rows, exponential gains, average precision over all relevant rows",
+    "rax without a key: every list, 0 without relevant rows, exponential gains, average precision over all relevant",
     version="0.4.0",
     verified="goldens",
     caveat="numbers are float32",

@@ -99,7 +99,7 @@ MIND = Convention(
 )
 ML_METRICS = Convention(
     "ml_metrics",
-    {"mapk": entry(MAP, users="any", ties="given", empty="one")},
+    {"mapk": entry(MAP, users="listed", ties="given", empty="one")},
     "Kaggle's ml_metrics: a user without relevant items scores 1 in the package of the index",
     version="0.1.4",
     verified="goldens",

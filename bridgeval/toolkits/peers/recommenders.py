@@ -117,7 +117,7 @@ MS_RECOMMENDERS = Convention(
         "mean_mrr": entry(MRR, mean_of="relevant", users="both", ties="given"),
     },
     "Microsoft recommenders: users that both sides have, except for nDCG, which takes all users of the truth; mean_mrr "
-    "is that of cal_metric",
+    "is that of cal_metric; with score_type='raw' or 'exp' give above=0.0",
     version="1.2.1",
     verified="goldens",
 )
@@ -215,7 +215,7 @@ LIGHTFM = Convention(
     "lightfm",
     {
         "precision_at_k": entry(Precision, **LIGHTFM_RULES),
-        "recall_at_k": entry(Recall, **LIGHTFM_RULES),
+        "recall_at_k": entry(Recall, empty="drop", **LIGHTFM_RULES),
         "reciprocal_rank": entry(MRR, **LIGHTFM_RULES),
     },
     "LightFM: users with test entries; of equal scores every item stands at the last place of the group",
@@ -238,8 +238,8 @@ CORNAC = Convention(
     "Cornac: users with a test rating from the threshold up; MAP takes precision at the end of a group of equal scores",
     version="3.0.1",
     verified="goldens",
-    caveat="all metrics of a call share one ranking up to the largest cutoff, and beyond it the order is arbitrary: MRR "
-    "and uncut nDCG change with what else is asked for; MRR raises for a user without a hit",
+    caveat="all metrics of a call share one ranking up to the largest cutoff, and beyond it the order is arbitrary: "
+    "MRR and uncut nDCG change with what else is asked for; MRR raises for a user without a hit",
 )
 SURPRISE = Convention(
     "surprise",
@@ -298,9 +298,9 @@ NAN_HANDLING: dict[str, Any] = {
     "names": {"nan_handling": "empty"},
     "words": {"nan_handling": {"drop": "drop", "zerofill": "zero"}},
 }
-RANKEREVAL_RULES: dict[str, Any] = {"users": "any", "empty": "drop", **NAN_HANDLING}
+RANKEREVAL_RULES: dict[str, Any] = {"users": "listed", "empty": "drop", **NAN_HANDLING}
 RANKEREVAL_CUT: dict[str, Any] = {
-    "users": "any",
+    "users": "listed",
     "empty": "drop",
     "ties": "given",
     "names": {**NAN_HANDLING["names"], "truncated": "divide_by"},
@@ -312,7 +312,9 @@ RANKEREVAL = Convention(
             Precision, words={**NAN_HANDLING["words"], "truncated": {True: "shown", False: "k"}}, **RANKEREVAL_CUT
         ),
         "Recall": entry(
-            Recall, words={**NAN_HANDLING["words"], "truncated": {True: "reachable", False: "relevant"}}, **RANKEREVAL_CUT
+            Recall,
+            words={**NAN_HANDLING["words"], "truncated": {True: "reachable", False: "relevant"}},
+            **RANKEREVAL_CUT,
         ),
         "F1": entry(F1, **RANKEREVAL_RULES),
         "AP": entry(MAP, **RANKEREVAL_RULES),
@@ -330,7 +332,7 @@ RECMETRICS = Convention(
     {
         "mark": entry(MAP, divide_by="relevant", users="listed", ties="given"),
         "mapk": entry(MAP, divide_by="hits", users="listed", ties="given"),
-        "recommender_precision": entry(Precision, divide_by="shown", users="both", ties="given"),
+        "recommender_precision": entry(Precision, divide_by="shown", users="shown", ties="given"),
         "recommender_recall": entry(Recall, users="both", ties="given"),
     },
     "recmetrics: every pair handed in; mark is the sum of precision at hits over all relevant items",
@@ -380,12 +382,12 @@ EVIDENTLY = Convention(
         "MRRKMetric": entry(MRR, users="both", **EVIDENTLY_RULES),
         "NDCGKMetric": entry(nDCG, gain="linear", users="both", **EVIDENTLY_RULES),
     },
-    "Evidently's legacy ranking metrics: only recommended rows are seen, so that relevant items which were not shown are "
-    "lost: give a truth restricted to what was shown",
+    "Evidently's legacy ranking metrics: only recommended rows are seen, so that relevant items which were not shown "
+    "are lost: give a truth restricted to what was shown; with min_rel_score nDCG has gain='binary'",
     version="0.7.23",
     verified="goldens",
-    caveat="of equal scores every row gets the mean rank, cut to an integer; MAP and MAR go above 1 for short lists and "
-    "are not offered; a cutoff beyond the longest list is an error there",
+    caveat="of equal scores every row gets the mean rank, cut to an integer; MAP and MAR go above 1 for short lists "
+    "and are not offered; a cutoff beyond the longest list is an error there",
 )
 MERLIN_RULES: dict[str, Any] = {"users": "any", "ties": "random"}
 MERLIN = Convention(
@@ -412,8 +414,8 @@ TRANSFORMERS4REC = Convention(
         "recall_at": entry(Recall, **TRANSFORMERS4REC_RULES),
         "precision_at": entry(Precision, **TRANSFORMERS4REC_RULES),
     },
-    "Transformers4Rec: every row, 0 without truth; nDCG against the labels found up to the largest k of the call: give it "
-    "as cut",
+    "Transformers4Rec: every row, 0 without truth; nDCG against the labels found up to the largest k of the call: give "
+    "it as cut",
     version="23.12.0",
     verified="arithmetic",
     caveat="equal scores have no order in its top-k",

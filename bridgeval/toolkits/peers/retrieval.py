@@ -1,4 +1,4 @@
-"""Conventions of evaluators of retrieval: trec_eval, ranx, ir_measures, BEIR, MTEB, sentence-transformers, and those of RAG."""
+"""Conventions of evaluators of retrieval and of retrieval-augmented generation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ TREC_EVAL = Convention(
         "set_P": entry(Precision, **TREC_EVAL_RULES),
         "set_recall": entry(Recall, **TREC_EVAL_RULES),
         "set_F": entry(F1, **TREC_EVAL_RULES),
-        "set_relative_P": entry(Precision, divide_by="relevant", **TREC_EVAL_RULES),
+        "set_relative_P": entry(Recall, divide_by="listed", **TREC_EVAL_RULES),
         "rbp": entry(RBP, **TREC_EVAL_RULES),
         "rbp_resid": entry(RBP, part="residual", **TREC_EVAL_RULES),
     },
@@ -75,7 +75,7 @@ TREC_EVAL = Convention(
 
 
 def respell_ranx(name: str) -> str:
-    """ranx's own spelling as a name here.
+    """Ranx's own spelling as a name here.
 
     >>> respell_ranx("ndcg@10-l2"), respell_ranx("r-precision@5"), respell_ranx("rbp.95")
     ('ndcg(at_least=2)@10', 'r_precision', 'rbp(p=0.95)')
@@ -106,10 +106,10 @@ RANX = Convention(
         "dcg": entry(DCG, gain="linear", **RANX_RULES),
         "dcg_burges": entry(DCG, gain="exponential", **RANX_RULES),
         "r_precision": entry(RPrecision, **RANX_RULES),
-        "rbp": entry(RBP, **RANX_RULES),
+        "rbp": entry(RBP, gain="linear", **RANX_RULES),
     },
-    "ranx with make_comparable=True: users of the truth, linear gain, average precision over all relevant items; levels "
-    "as ndcg@10-l2 are read too",
+    "ranx with make_comparable=True: users of the truth, linear gain, average precision over all relevant items; "
+    "levels such as ndcg@10-l2 are read too",
     version="0.3.21",
     verified="goldens",
     caveat="from 16 rows on equal scores have no order there; up to 15 they keep the order they came in",
@@ -127,7 +127,10 @@ def respell_ir_measures(name: str) -> str:
     return name if found is None else f"IPrec({found[1] + ', ' if found[1] else ''}recall={found[2]})"
 
 
-IR_NAMES = {"names": {"rel": "at_least", "judged_only": "unjudged"}, "words": {"judged_only": {True: "skip", False: "keep"}}}
+IR_NAMES: dict[str, Any] = {
+    "names": {"rel": "at_least", "judged_only": "unjudged"},
+    "words": {"judged_only": {True: "skip", False: "keep"}},
+}
 IR_MEASURES_RULES: dict[str, Any] = {"users": "judged", "ties": "text_descending", **IR_NAMES}
 IR_MEASURES = Convention(
     "ir_measures",
@@ -152,9 +155,9 @@ IR_MEASURES = Convention(
         "Bpref": entry(BPref, **IR_MEASURES_RULES),
         "infAP": entry(InfAP, **IR_MEASURES_RULES),
         "IPrec": entry(InterpolatedPrecision, **IR_MEASURES_RULES),
-        "Judged": entry(Judged, **IR_MEASURES_RULES),
+        "Judged": entry(Judged, users="judged", ties="text_ascending"),
         "ERR": entry(ERR, **IR_MEASURES_RULES),
-        "RBP": entry(RBP, **IR_MEASURES_RULES),
+        "RBP": entry(RBP, users="judged", ties="given", **IR_NAMES),
     },
     "ir_measures with its default providers: every query of the qrels, 0 where the run lacks it; gains= is a list here",
     version="0.4.3",
@@ -176,11 +179,10 @@ BEIR = Convention(
         "P": entry(Precision, **BEIR_RULES),
         "MRR": entry(MRR, **BEIR_CUSTOM_RULES),
         "R_cap": entry(Recall, divide_by="reachable", **BEIR_CUSTOM_RULES),
-        "Hole": entry(Judged, count="unjudged", divide_by="k", **BEIR_CUSTOM_RULES),
         "Accuracy": entry(HitRate, **BEIR_CUSTOM_RULES),
     },
-    "BEIR with ignore_identical_ids=False (by default it drops an item with the id of the query): pytrec_eval for NDCG, "
-    "MAP, Recall and P; its own measures are divided by all queries of the qrels",
+    "BEIR with ignore_identical_ids=False (by default it drops an item with the id of the query): pytrec_eval for "
+    "NDCG, MAP, Recall and P; its own measures are divided by all queries of the qrels",
     version="2.2.0",
     verified="goldens",
     caveat="numbers are rounded to 5 places there",
@@ -194,9 +196,7 @@ MTEB = Convention(
         "P": entry(Precision, **BEIR_RULES),
         "HitRate": entry(HitRate, **BEIR_RULES),
         "MRR": entry(MRR, users="listed", ties="text_descending"),
-        "R_cap": entry(Recall, divide_by="reachable", **BEIR_CUSTOM_RULES),
-        "Hole": entry(Judged, count="unjudged", divide_by="k", **BEIR_CUSTOM_RULES),
-        "Accuracy": entry(HitRate, **BEIR_CUSTOM_RULES),
+        "R_cap": entry(Recall, divide_by="reachable", users="judged", ties="text_descending"),
     },
     "MTEB: pytrec_eval over queries of both sides, MRR over the queries of the run",
     version="2.26.24",
@@ -215,8 +215,8 @@ SENTENCE_TRANSFORMERS = Convention(
         "recall": entry(Recall, **SENTENCE_TRANSFORMERS_RULES),
         "accuracy": entry(HitRate, **SENTENCE_TRANSFORMERS_RULES),
     },
-    "sentence-transformers' InformationRetrievalEvaluator: queries with a relevant document, equal scores by id as text, "
-    "ascending",
+    "sentence-transformers' InformationRetrievalEvaluator: queries with a relevant document, equal scores by id as "
+    "text, ascending",
     version="6.2.0",
     verified="goldens",
 )
@@ -227,7 +227,12 @@ LLAMA_INDEX = Convention(
     {
         "NDCG": entry(nDCG, gain="binary", ideal="all", **LLAMA_INDEX_RULES),
         "AveragePrecision": entry(MAP, divide_by="relevant", **LLAMA_INDEX_RULES),
-        "MRR": entry(MRR, names={"use_granular_mrr": "mean_of"}, words={"use_granular_mrr": {True: "hits", False: "first"}}, **LLAMA_INDEX_RULES),
+        "MRR": entry(
+            MRR,
+            names={"use_granular_mrr": "mean_of"},
+            words={"use_granular_mrr": {True: "hits", False: "first"}},
+            **LLAMA_INDEX_RULES,
+        ),
         "HitRate": entry(HitRate, **LLAMA_INDEX_RULES),
         "granular_HitRate": entry(Recall, **LLAMA_INDEX_RULES),
         "Precision": entry(Precision, divide_by="shown", **LLAMA_INDEX_RULES),
@@ -237,12 +242,12 @@ LLAMA_INDEX = Convention(
     version="0.14.25",
     verified="goldens",
 )
-HAYSTACK_RULES: dict[str, Any] = {"users": "any", "ties": "given"}
+HAYSTACK_RULES: dict[str, Any] = {"users": "listed", "ties": "given"}
 HAYSTACK = Convention(
     "haystack",
     {
         "DocumentNDCGEvaluator": entry(nDCG, gain="linear", ideal="all", **HAYSTACK_RULES),
-        "DocumentMAPEvaluator": entry(MAP, divide_by="hits", **HAYSTACK_RULES),
+        "DocumentMAPEvaluator": entry(MAP, divide_by="relevant", **HAYSTACK_RULES),
         "DocumentMRREvaluator": entry(MRR, **HAYSTACK_RULES),
         "DocumentRecallEvaluator": entry(HitRate, **HAYSTACK_RULES),
         "multi_hit_DocumentRecallEvaluator": entry(Recall, **HAYSTACK_RULES),
@@ -259,8 +264,8 @@ MLFLOW = Convention(
         "recall_at_k": entry(Recall, empty="match", **MLFLOW_RULES),
         "ndcg_at_k": entry(nDCG, gain="binary", ideal="listed", empty="match", **MLFLOW_RULES),
     },
-    "MLflow: every row; a row without retrieved and without relevant documents scores 1 in recall and nDCG; short lists "
-    "are measured against short ideal lists",
+    "MLflow: every row; a row without retrieved and without relevant documents scores 1 in recall and nDCG; short "
+    "lists are measured against short ideal lists",
     version="3.17.2",
     verified="goldens",
 )
