@@ -65,6 +65,8 @@ class Asked:
 
 def ask(library: str, record: Record) -> Asked:
     """The question that a record asks; of a metric without a name here, that it is outside."""
+    if library not in LIBRARIES:
+        return Asked(outside="no convention of this library")
     asked = LIBRARIES[library](record)
     if asked.outside or "error" in record:
         return asked

@@ -1,4 +1,4 @@
-"""Equal scores: expectations against all orders, shared places against loops, orders that the truth or chance decides."""
+"""Equal scores: expectations against all orders, shared places against loops, orders by the truth and by a seed."""
 
 from __future__ import annotations
 
