@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
 
 FAMILIES = (
-    "accuracy", "rating", "coverage", "novelty", "diversity", "bias", "fairness", "multiobjective", "counterfactual",
+    "accuracy", "retrieval", "rating", "coverage", "novelty", "diversity", "bias", "fairness",
+    "multiobjective", "counterfactual",
 )  # fmt: skip
 ARROWS = {None: "", True: "↑", False: "↓"}
 # The width of paragraphs, unless the terminal is narrower.

@@ -6,7 +6,7 @@ judged if the truth has a row of it, whatever its gain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
@@ -53,7 +53,7 @@ class ERR(PrefixMetric):
     """
 
     name = "ERR"
-    family = "accuracy"
+    family = "retrieval"
 
     stop: Literal["exponential", "linear"] = field(default="exponential", kw_only=True)
     max_grade: float = field(default=4, kw_only=True)
@@ -61,7 +61,7 @@ class ERR(PrefixMetric):
 
     @property
     def bounds(self) -> Bounds:
-        return SHARE
+        return SHARE if is_never_negative("linear", self.relevance) else UNBOUNDED
 
     def values(self, blocks: Blocks) -> Tensor:
         return blocks[StopSums(self.stop, self.max_grade, self.decay, self.ranking, self.relevance)].up_to(self.k)
@@ -111,7 +111,7 @@ class RBP(PrefixMetric):
     """
 
     name = "RBP"
-    family = "accuracy"
+    family = "retrieval"
 
     p: float = field(default=0.8, kw_only=True)
     part: Literal["hits", "residual"] = field(default="hits", kw_only=True)
@@ -180,7 +180,7 @@ class Judged(PrefixMetric):
     """
 
     name = "Judged"
-    family = "accuracy"
+    family = "retrieval"
     higher_is_better = None
     bounds = SHARE
 
@@ -214,6 +214,12 @@ def _mean_over_relevant(blocks: Blocks, relevance: Relevance, rows: Tensor, valu
     return total / blocks[RelevantCount(relevance)].clamp(min=1)
 
 
+def _mean_bounds(metric: RelevanceMetric) -> Bounds:
+    """The bounds of a mean over relevant items; a repeated one can be found more often than it is there."""
+    once = metric.ranking.duplicates == "best" and metric.relevance.duplicates in ("best", "first")
+    return SHARE if once else UNBOUNDED
+
+
 @dataclass(frozen=True)
 class BPref(RelevanceMetric):
     """How few judged irrelevant items stand above each relevant one (Buckley and Voorhees 2004); unjudged do not count.
@@ -227,13 +233,16 @@ class BPref(RelevanceMetric):
     """
 
     name = "BPref"
-    family = "accuracy"
-    bounds = SHARE
+    family = "retrieval"
+
+    @property
+    def bounds(self) -> Bounds:
+        return _mean_bounds(self)
 
     def values(self, blocks: Blocks) -> Tensor:
         rows, _, irrelevant = blocks[JudgedAbove(self.ranking, self.relevance)]
         relevant = blocks[RelevantCount(self.relevance)]
-        judged = blocks[RelevantCount(Relevance(above=None))]
+        judged = blocks[RelevantCount(replace(self.relevance, above=None, at_least=None))]
         most = torch.minimum(relevant, judged - relevant).clamp(min=1)
         above = torch.minimum(irrelevant, relevant[rows].double())
         return _mean_over_relevant(blocks, self.relevance, rows, 1 - above / most[rows])
@@ -253,8 +262,11 @@ class InfAP(RelevanceMetric):
     """
 
     name = "InfAP"
-    family = "accuracy"
-    bounds = SHARE
+    family = "retrieval"
+
+    @property
+    def bounds(self) -> Bounds:
+        return _mean_bounds(self)
 
     def values(self, blocks: Blocks) -> Tensor:
         rows, relevant, irrelevant = blocks[JudgedAbove(self.ranking, self.relevance)]
@@ -280,7 +292,7 @@ class InterpolatedPrecision(RelevanceMetric):
     """
 
     name = "InterpolatedPrecision"
-    family = "accuracy"
+    family = "retrieval"
     bounds = SHARE
 
     recall: float | None = field(default=None, kw_only=True)

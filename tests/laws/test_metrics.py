@@ -80,6 +80,9 @@ VARIANTS = [
 GIVEN = {
     "EucDistance": '(metrics=["Precision", "ARP"], utopia=[1.0, 0.0])',
     "Hypervolume": '(metrics=["nDCG", "NumRetrieved"], nadir=[0.0, 1.0])',
+    # Targets are probabilities there; the grades of the small world are not.
+    "catboost:ERR": "(max_grade=9)",
+    "catboost:PFound": "(max_grade=9)",
     "warprec:EucDistance": '(metric_names=["Precision", "EPC"], utopia_points=[1.0, 0.5])',
     "warprec:Hypervolume": '(metric_names=["nDCG", "ARP"], nadir_points=[0.0, 9.0], higher_is_better=[True, False])',
 }

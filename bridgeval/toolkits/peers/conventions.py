@@ -6,9 +6,9 @@ such as a list without scores, is treated as the native metrics do.
 
 from __future__ import annotations
 
+from bridgeval.toolkits.peers.information_retrieval import RETRIEVAL
 from bridgeval.toolkits.peers.learning_to_rank import LEARNING_TO_RANK
 from bridgeval.toolkits.peers.papers import PAPERS
 from bridgeval.toolkits.peers.recommenders import RECOMMENDERS
-from bridgeval.toolkits.peers.retrieval import RETRIEVAL
 
 PEERS = (*RETRIEVAL, *RECOMMENDERS, *LEARNING_TO_RANK, *PAPERS)
