@@ -144,3 +144,15 @@ def test_lists_that_come_ranked_have_no_ties():
     shown, truth = {1: ["a", "b", "c"]}, {1: ["c"]}
     for ties in ("average", "first", "middle", "last", "random", "optimistic", "pessimistic"):
         assert values(shown, truth, [f'MRR(ties="{ties}")']) == [pytest.approx(1 / 3)]
+
+
+def test_score_matrices_and_lists_agree_on_every_rule():
+    draw = np.random.default_rng(0)
+    scores = draw.integers(0, 4, (20, 12)).astype(float)
+    truth = {user: {int(i): int(draw.integers(0, 4)) for i in draw.choice(12, 4, replace=False)} for user in range(20)}
+    lists = {user: [(item, scores[user, item]) for item in range(12)] for user in range(20)}
+    rules = ("average", "first", "middle", "last", "random", "optimistic", "pessimistic", "text_ascending")
+    names = [f'{name}(ties="{ties}")@3' for name in ("nDCG", "MAP", "MRR", "Recall") for ties in rules]
+    names += ['Recall(unjudged="skip")@2', 'nDCG(ideal="found")@3', 'nDCG(ideal="hits")@3', "BPref", "InfAP", "RBP@3"]
+    names += ["nDCG", "ERR@3", "Judged@3", "Recall(score_above=1.0)@5"]
+    assert values(bridgeval.Scores(scores), truth, names) == pytest.approx(values(lists, truth, names), abs=1e-12)
