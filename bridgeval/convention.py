@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bridgeval.errors import BadParameterError
+
+Verified = Literal["goldens", "source", "arithmetic"]
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,20 @@ class Convention:
         metrics: the toolkit's name -> the native metric class and its parameters; or a function that makes the
             metric of the parameters given, where the toolkit's own parameters differ from the native ones.
         description: in a sentence, what it reproduces.
+        version: the version of the toolkit whose numbers these are.
+        verified: how far that is known: by "goldens", numbers of the toolkit itself that a test compares with; from its
+            "source"; or by "arithmetic", numbers worked out from its formulas.
+        caveat: where the toolkit's own number depends on accident, such as an unstable sort.
+        respell: turns the toolkit's own spelling of a metric, such as `P_5`, into a name, parameters and a cutoff.
     """
 
     toolkit: str
     metrics: Mapping[str, Entry | Callable[..., Any]]
     description: str = ""
+    version: str = ""
+    verified: Verified = "source"
+    caveat: str = ""
+    respell: Callable[[str], str] | None = None
 
     def find(self, name: str) -> tuple[str, Callable[..., Any]] | None:
         """The toolkit's own spelling and a maker of the metric; None for a name it does not have."""
@@ -70,6 +81,12 @@ class Entry:
         return translated
 
 
-def entry(metric: Callable[..., Any], **parameters: Any) -> Entry:
-    """A line of a convention table."""
-    return Entry(metric, parameters)
+def entry(
+    metric: Callable[..., Any],
+    *,
+    names: Any = None,
+    words: Any = None,
+    **parameters: Any,
+) -> Entry:
+    """A line of a convention table; `names` and `words` are those of `Entry`."""
+    return Entry(metric, parameters, names or {}, words or {})

@@ -24,7 +24,17 @@ from bridgeval.engine.blocks import (
     by_item,
 )
 from bridgeval.engine.inputs import Inputs, list_offers
-from bridgeval.engine.metric import Metric, TopKMetric, TotalMetric, UserMetric, check_cutoff, summarize
+from bridgeval.engine.metric import (
+    Metric,
+    PrefixMetric,
+    RatioMetric,
+    RelevanceMetric,
+    TopKMetric,
+    TotalMetric,
+    UserMetric,
+    check_cutoff,
+    summarize,
+)
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Plan, States
 from bridgeval.engine.scored_inputs import ScoredInputs
@@ -63,6 +73,9 @@ __all__ = [  # noqa: RUF022
     "Metric",
     "UserMetric",
     "TopKMetric",
+    "RelevanceMetric",
+    "PrefixMetric",
+    "RatioMetric",
     "TotalMetric",
     "ListMetric",
     "RowMetric",

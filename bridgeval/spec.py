@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,21 @@ def parse(text: str, convention: str | None = None, plugins: Plugins | None = No
 
 @lru_cache(maxsize=4096)
 def _parse(text: str, convention: str | None, known: Plugins) -> tuple[Metric, ...]:
-    toolkit, name, parameters, cutoffs = _split(text)
+    toolkit, name, parameters, cutoffs = _split(_respell(text, convention, known))
     if toolkit is None and convention is not None:
         table = find_convention(convention, known)
         toolkit = convention if table.find(name) is not None else None
     return tuple(_make(text, toolkit, name, parameters, k, known) for k in cutoffs)
+
+
+def _respell(text: str, convention: str | None, known: Plugins) -> str:
+    """A name in a toolkit's own spelling, such as `trec_eval:P_5`, as it is written here: `trec_eval:P@5`."""
+    before, colon, rest = text.partition(":")
+    toolkit = before if colon and "(" not in before else convention
+    table = None if toolkit is None else known.conventions.get(toolkit)
+    if table is None or table.respell is None:
+        return text
+    return f"{before}:{table.respell(rest)}" if toolkit == before else table.respell(text)
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric], convention: str | None = None) -> list[Metric]:
@@ -177,7 +187,7 @@ def _build(text: str, maker: Callable[..., Any], target: Any, values: dict[str, 
         for key in values:
             if key not in accepted:
                 raise _refuse_parameter(text, key, accepted)
-        if "k" in accepted and "k" not in values:
+        if target.default_parameters().get("k") is MISSING and "k" not in values:
             raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
     metric: Metric = getattr(maker, "from_parameters", maker)(**values)
     return metric if label is None else replace(metric, label=label)

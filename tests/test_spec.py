@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_an_error_and_never_run(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nDCG", "needs a cutoff"),
+        ("ARP", "needs a cutoff"),
         ("AUC@5", "takes none"),
         ("nDCG(gian='linear')@5", "no parameter 'gian'.*gain"),
         ("nDCG(gain='cubic')@5", "choose one of 'binary', 'linear', 'exponential', 'shifted'"),

@@ -23,7 +23,25 @@ from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Lists
 
 Order = Literal["score", "given", "sigmoid", "softmax"]
-Ties = Literal["item_descending", "item_ascending", "text_descending", "given"]
+Ties = Literal[
+    "item_descending",
+    "item_ascending",
+    "text_descending",
+    "text_ascending",
+    "given",
+    "random",
+    "optimistic",
+    "pessimistic",
+    "average",
+    "first",
+    "middle",
+    "last",
+]
+Unjudged = Literal["keep", "skip"]
+# Rules that need more than the items: the truth, or a user. `order_ties` applies them to lists that are ranked already.
+LATE_TIES: tuple[Ties, ...] = ("random", "optimistic", "pessimistic")
+# Rules under which equal scores have no order among themselves.
+SHARED_TIES: tuple[Ties, ...] = ("average", "first", "middle", "last")
 Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
 Gaps = Literal["close", "keep"]
@@ -42,11 +60,17 @@ class Ranking:
         order: by "score" descending, or as "given". Lists that come ranked always keep their order. With "sigmoid"
             and "softmax" rows are kept by score, then ordered by what these make of it in float64, where large
             scores become equal.
-        ties: what decides between equal scores, see `TIES`.
+        ties: what decides between equal scores. An order, see `TIES`: by the item, as "given", "random", or by the gain
+            that the truth gives, highest first ("optimistic") or lowest first ("pessimistic"). Or no order: equal
+            scores share the "first", the "middle" (rounded down) or the "last" of their places; or the metric is its
+            mean over all orders ("average"). `bridgeval.metrics.blocks.hits` has these.
         duplicates: of a repeated item the "best" place counts, or "all" of them do.
         masked: items scored -inf are dropped, or kept at the end.
         cut: rows kept before duplicates are removed; None keeps all.
         gaps: where the column `rank` leaves places out, later rows move up ("close"), or stay at their rank ("keep").
+        unjudged: items without a row in the truth are kept, or skipped ("skip"): a condensed list (Sakai 2007).
+        seed: of ties="random".
+        score_above: an item that scores no more than this has its place, but is no hit; None has no such bar.
     """
 
     order: Order = "score"
@@ -55,6 +79,9 @@ class Ranking:
     masked: Masked = "drop"
     cut: int | None = None
     gaps: Gaps = "close"
+    unjudged: Unjudged = "keep"
+    seed: int = 0
+    score_above: float | None = None
 
     def __post_init__(self) -> None:
         check_choices(self, "Ranking")
@@ -79,12 +106,17 @@ def _rank_texts(items: Tensor, shown: Shown) -> Tensor:
     return ranks[items.clamp(max=len(ranks) - 1)]
 
 
+def _keep_order(items: Tensor) -> Tensor:
+    return torch.arange(items.shape[1] - 1, -1, -1, device=items.device).expand(items.shape)
+
+
 # Tie rule -> the precedence of items `[B, K]`, integers from 0 to V: of equal scores the higher one stands first.
 TIES: dict[Ties, Callable[[Tensor, Shown], Tensor]] = {
     "item_descending": lambda items, shown: items,
     "item_ascending": lambda items, shown: shown.pad - items,
     "text_descending": _rank_texts,
-    "given": lambda items, shown: torch.arange(items.shape[1] - 1, -1, -1, device=items.device).expand(items.shape),
+    "text_ascending": lambda items, shown: shown.pad - _rank_texts(items, shown),
+    **dict.fromkeys(("given", *LATE_TIES, *SHARED_TIES), lambda items, shown: _keep_order(items)),
 }
 
 # Orders by a function of the scores `[B, K]` float64 and of the cells that are kept.
@@ -223,6 +255,27 @@ def _cut_ties(scores: Tensor, bar: Tensor, precedence: Tensor, depth: int) -> Te
     return torch.topk(order, depth, dim=1, sorted=False).indices
 
 
+def order_ties(ranked: RankedLists, shown: Shown, precedence: Tensor) -> RankedLists:
+    """The same lists with equal scores in another order; lists that are not ranked by score have none.
+
+    Args:
+        precedence: `[B, K]` integers, in the order of the batch: of equal scores the higher one stands first.
+    """
+    if shown.ranked or not shown.has("score"):
+        return ranked
+    scores = ranked.gather(shown.column("score"))
+    return _move(ranked, order_by_score(scores, ranked.gather(precedence), ranked.valid))
+
+
+def skip_items(ranked: RankedLists, kept: Tensor) -> RankedLists:
+    """The lists without some items; the rest move up.
+
+    Args:
+        kept: `[B, K]` bool, in the order of the batch.
+    """
+    return _keep(ranked, ranked.gather(kept))
+
+
 def leave_gaps(ranked: RankedLists, ranks: Tensor, limit: int) -> RankedLists:
     """The same lists with every row at its rank, and cells without an item at ranks that no row has.
 
@@ -270,12 +323,14 @@ class Relevance:
 
     Attributes:
         above: a row is relevant when its gain is above this; None takes every row.
+        at_least: a row is relevant when its gain is at least this; None takes every row that `above` takes.
         duplicates: of a repeated item the highest gain counts once ("best"), the first one ("first"), or every
             row is counted among the relevant ("all"), and is a hit too where the item is found ("each").
     """
 
     above: float | None = 0.0
     duplicates: Literal["best", "first", "all", "each"] = "best"
+    at_least: float | None = None
 
     def __post_init__(self) -> None:
         check_choices(self, "Relevance")
@@ -316,6 +371,8 @@ def select_relevant(truth: ListBatch, relevance: Relevance) -> RelevantLists:
     once = relevance.duplicates in ("best", "first") and truth.repeated
     if relevance.above is not None:
         items = items.masked_fill(~(gains > relevance.above), pad)
+    if relevance.at_least is not None:
+        items = items.masked_fill(~(gains >= relevance.at_least), pad)
     index: Tensor | None = None
     if once and relevance.duplicates == "best":
         index = torch.argsort(gains, dim=1, descending=True, stable=True)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
 
 FAMILIES = (
-    "accuracy", "rating", "coverage", "novelty", "diversity", "bias", "fairness", "multiobjective", "counterfactual",
+    "accuracy", "retrieval", "rating", "coverage", "novelty", "diversity", "bias", "fairness",
+    "multiobjective", "counterfactual",
 )  # fmt: skip
 ARROWS = {None: "", True: "↑", False: "↓"}
 # The width of paragraphs, unless the terminal is narrower.
@@ -35,16 +36,20 @@ Examples:
   bridgeval metrics nDCG
   bridgeval metrics replay:NDCG
   bridgeval metrics --convention ranx
+  bridgeval metrics --conventions
 """,
 )
 @click.argument("name", required=False, type=MetricName())
 @click.option("--convention", metavar="TOOLKIT", help="List a toolkit's names and their native definitions.")
-def metrics(name: str | None, convention: str | None) -> None:
+@click.option("--conventions", is_flag=True, help="List the conventions, their versions, and how far each is verified.")
+def metrics(name: str | None, convention: str | None, conventions: bool) -> None:
     """List the metrics, or explain one: formula, needs, direction, parameters."""
     if name is not None:
         _explain(name)
     elif convention is not None:
         _list_convention(convention)
+    elif conventions:
+        _list_conventions()
     else:
         _list_metrics()
 
@@ -86,15 +91,29 @@ def _list_metrics() -> None:
     click.echo("↑ higher is better, ↓ lower is better; `bridgeval metrics NAME` explains one")
     names = ", ".join(f"{table.toolkit} ({len(table.metrics)})" for table in known.conventions.values())
     lists_one = f"`bridgeval metrics --convention {next(iter(known.conventions))}` lists one"
-    click.echo(wrap(f"conventions: {names}; {lists_one}"))
+    click.echo(wrap(f"conventions: {names}; {lists_one}, --conventions says how far each is verified"))
 
 
 def _list_convention(toolkit: str) -> None:
     from bridgeval import plugins as installed_plugins, spec
 
     table = spec.find_convention(toolkit, installed_plugins.installed())
-    click.echo(table.description)
+    click.echo(wrap(table.description))
+    if table.caveat:
+        click.echo(wrap(f"mind: {table.caveat}"))
     _print_table(["name", "is natively"], [(f"{toolkit}:{own}", _native(f"{toolkit}:{own}")) for own in table.metrics])
+
+
+def _list_conventions() -> None:
+    from bridgeval import plugins as installed_plugins
+
+    tables = sorted(installed_plugins.installed().conventions.values(), key=lambda table: table.toolkit)
+    rows = [(table.toolkit, table.version or "-", table.verified, len(table.metrics)) for table in tables]
+    _print_table(["convention", "version", "verified by", "names"], rows)
+    for table in tables:
+        if table.caveat:
+            click.echo(wrap(f"- {table.toolkit}: {table.caveat}"))
+    click.echo(wrap("goldens: numbers that the library itself gave; source: its source; arithmetic: its formulas"))
 
 
 def _explain(name: str) -> None:

@@ -16,18 +16,22 @@ from torch import Tensor
 
 from bridgeval.batch import rank_counts
 from bridgeval.batch.batch import Batch, look_up
-from bridgeval.batch.kernels import find_repeats
+from bridgeval.batch.kernels import find_repeats, match_rows, to_tensor
 from bridgeval.batch.rank_counts import CandidateCounts
 from bridgeval.batch.ranking import (
+    LATE_TIES,
     MatchIndex,
     RankedLists,
     Ranking,
     Relevance,
     RelevantLists,
+    Ties,
     leave_gaps,
     match,
+    order_ties,
     rank,
     select_relevant,
+    skip_items,
 )
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.lookup import Lookup
@@ -130,14 +134,58 @@ class Ranked(Block[RankedLists]):
 
     def make(self, blocks: Blocks) -> RankedLists:
         shown, depth = blocks.batch.shown, blocks.depth
-        if not self.whole and not isinstance(shown, ScoreBatch):
+        late = self.ranking.ties in LATE_TIES or self.ranking.unjudged == "skip"
+        if not self.whole and (late or not isinstance(shown, ScoreBatch)):
             # Lists are sorted as a whole anyway.
             return blocks[Ranked(self.ranking, whole=True)].first(depth)
         ranked = rank(shown, self.ranking, None if self.whole else depth)
+        if late:
+            ranked = self._settle(blocks, ranked)
         if self.ranking.gaps == "keep" and shown.has("rank"):
             # No metric asks for a certain place beyond its cutoff and the number of relevant items.
             return leave_gaps(ranked, shown.column("rank"), max(blocks.cutoff, blocks.batch.relevant.width))
         return ranked
+
+    def _settle(self, blocks: Blocks, ranked: RankedLists) -> RankedLists:
+        """What the truth, or chance, decides."""
+        ranking, shown = self.ranking, blocks.batch.shown
+        if ranking.ties in LATE_TIES and ranking.order != "given":
+            ranked = order_ties(ranked, shown, blocks[TiePrecedence(ranking.ties, ranking.seed)])
+        return skip_items(ranked, blocks[JudgedGains()] > -torch.inf) if ranking.unjudged == "skip" else ranked
+
+
+@dataclass(frozen=True)
+class JudgedGains(Block[Tensor]):
+    """The gain that the truth gives each cell of the batch, relevant or not; -inf without a row: `[B, K]` float64."""
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown, judged = blocks.batch.shown, blocks[Relevant(EVERY_ROW["best"])]
+        rows, cells, columns = match_rows(shown.items.contiguous(), judged.items, shown.pad)
+        gains = torch.full(shown.items.shape, -torch.inf, dtype=torch.float64, device=blocks.device)
+        return gains.index_put_((rows, cells), judged.gains[rows, columns].double())
+
+
+@dataclass(frozen=True)
+class TiePrecedence(Block[Tensor]):
+    """Which of two equal scores stands first: `[B, K]` int64, the higher one.
+
+    Under "optimistic" and "pessimistic" an item without a row in the truth is worth 0, and equal gains keep the order
+    they came in. Under "random" ids decide, not places, so that batches and partitions change nothing.
+    """
+
+    ties: Ties
+    seed: int = 0
+
+    def make(self, blocks: Blocks) -> Tensor:
+        shown, batch = blocks.batch.shown, blocks.batch
+        if self.ties == "random":
+            users = to_tensor(batch.slates.users.slice(batch.start, batch.stop).hash(self.seed), blocks.device)
+            items = to_tensor(batch.slates.items.hash(self.seed), blocks.device)
+            return items[shown.items.clamp(max=len(items) - 1)] ^ users[:, None]
+        gains = blocks[JudgedGains()].masked_fill(blocks[JudgedGains()] == -torch.inf, 0)
+        first = torch.argsort(gains, dim=1, descending=self.ties == "optimistic", stable=True)
+        places = torch.arange(gains.shape[1], 0, -1, device=blocks.device).expand(gains.shape)
+        return torch.empty_like(first).scatter_(1, first, places)
 
 
 @dataclass(frozen=True)
@@ -162,8 +210,10 @@ class EffectiveRelevance(Block[Relevance]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Relevance:
-        truth, above = blocks.batch.relevant, self.relevance.above
+        truth, above, at_least = blocks.batch.relevant, self.relevance.above, self.relevance.at_least
         keeps_all = above is None or bool(((truth.column("gain") > above) | ~truth.valid).all())
+        if at_least is not None:
+            keeps_all &= bool(((truth.column("gain") >= at_least) | ~truth.valid).all())
         return EVERY_ROW[self.relevance.duplicates] if keeps_all else self.relevance
 
 
@@ -238,7 +288,12 @@ class HitIndex(Block[MatchIndex]):
         if same != self:
             return blocks[same]
         ranked, relevant = blocks[Ranked(self.ranking, self.whole)], blocks[Relevant(relevance)]
-        return match(ranked, relevant, each=relevance.duplicates == "each")
+        hits = match(ranked, relevant, each=relevance.duplicates == "each")
+        if self.ranking.score_above is None or not blocks.batch.shown.has("score"):
+            return hits
+        scores = ranked.gather(blocks.batch.shown.column("score"))[hits.rows, hits.places]
+        high = scores > self.ranking.score_above
+        return MatchIndex(*(column[high] for column in hits))
 
 
 @dataclass(frozen=True)

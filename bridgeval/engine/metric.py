@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -17,15 +18,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, Ties
 from bridgeval.choices import check_choices, list_choices
-from bridgeval.engine.blocks import Block, Blocks, Counted, Users
+from bridgeval.engine.blocks import Block, Blocks, Counted, RelevantCount, ShownCount, Users
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Collected, Floats, Moments, State, Tally
-from bridgeval.engine.summary import NEVER_NEGATIVE, OF_MOMENTS, UNBOUNDED, Bounds, Lone, Over, Result, half_width
+from bridgeval.engine.state import Collected, Floats, Moments, State, Sums, Tally
+from bridgeval.engine.summary import (
+    LEAST_IN_PRODUCT,
+    NEVER_NEGATIVE,
+    OF_MOMENTS,
+    UNBOUNDED,
+    Bounds,
+    Empty,
+    Lone,
+    Over,
+    Result,
+    half_width,
+)
 from bridgeval.errors import BadParameterError
 from bridgeval.tables.ids import Ids
 
+# The cutoff beyond the end of every list: of metrics that are asked for without one.
+WHOLE = sys.maxsize
 # Population -> what it needs.
 POPULATION_NEEDS = {
     "history": "users of the history",
@@ -42,8 +56,9 @@ NAMED_SIDES = {
 }
 # Parameter in names and convention tables -> the field of a metric that holds it, and its name there.
 FLAT = {
-    **{name: ("ranking", name) for name in ("order", "ties", "duplicates", "masked", "cut", "gaps")},
+    **{f.name: ("ranking", f.name) for f in fields(Ranking)},
     "above": ("relevance", "above"),
+    "at_least": ("relevance", "at_least"),
     "truth_duplicates": ("relevance", "duplicates"),
 }
 
@@ -57,6 +72,7 @@ class Metric:
         family: the group it is listed in.
         higher_is_better: None if neither direction is better.
         made_of: the parameters that hold other metrics.
+        shared_ties: the rules that leave equal scores without an order (`SHARED_TIES`) and that it has a value under.
 
     Attributes:
         label: the name of a toolkit under which it was asked for; not part of what it computes.
@@ -66,6 +82,7 @@ class Metric:
     family: ClassVar[str] = "other"
     higher_is_better: ClassVar[bool | None] = True
     made_of: ClassVar[tuple[str, ...]] = ()
+    shared_ties: ClassVar[tuple[Ties, ...]] = ()
 
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -92,6 +109,12 @@ class Metric:
     def default_parameters(cls) -> Mapping[str, Any]:
         """Flat parameter -> its default; `dataclasses.MISSING` if it must be given."""
         return _flatten({f.name: f.default for f in fields(cls)})
+
+    @property
+    def cutoff(self) -> int | None:
+        """How many places it reads; None for whole lists."""
+        k: int = getattr(self, "k", WHOLE)
+        return None if k == WHOLE else k
 
     @property
     def bounds(self) -> Bounds:
@@ -132,7 +155,7 @@ class Metric:
         k = parameters.pop("k", None)
         given = [f"{name}={literal(value, k)}" for name, value in parameters.items() if value != defaults[name]]
         head = self.label or (f"{self.name}({', '.join(given)})" if given else self.name)
-        return head if k is None else f"{head}@{k}"
+        return head if k is None or k == WHOLE else f"{head}@{k}"
 
 
 def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,7 +250,9 @@ class UserMetric(RankingMetric):
     Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. They need not care which users count.
 
     Attributes:
-        over: the summary: "mean", "median", "lower_median", "max", "half_width" (of the mean's interval), "per_user".
+        over: the summary: "mean", "median", "lower_median", "min", "max", "geometric" (mean, of values that are taken
+            for 0.00001 at least), "pooled" (all numerators over all denominators, of metrics that have them),
+            "half_width" (of the mean's interval), "per_user".
         confidence: of "half_width".
         lone: the half width if only one user has a value: "undefined", or "zero".
     """
@@ -238,9 +263,20 @@ class UserMetric(RankingMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.ranking.ties in SHARED_TIES and self.ranking.ties not in self.shared_ties:
+            raise BadParameterError(
+                f"{self.name} has no value where equal scores have no order",
+                f"ties={self.ranking.ties!r}",
+                "nDCG, DCG, Precision, Recall, HitRate, MRR and MAP have one; ties='random' gives an order",
+            )
         if not 0 < self.confidence < 1:
             raise BadParameterError(
                 f"{self.name} needs a confidence between 0 and 1", f"{self.confidence}", "0.95 is usual"
+            )
+        if self.over == "pooled" and not isinstance(self, RatioMetric):
+            raise BadParameterError(
+                f"{self.name} is no ratio of two sums, so that it cannot be pooled",
+                hint="Precision, Recall and metrics on RatioMetric can; over='mean' is usual",
             )
 
     @property
@@ -259,7 +295,7 @@ class UserMetric(RankingMetric):
         counted = self.counted(blocks).cpu().numpy()
         values = blocks[UserValues(metric)].cpu().numpy()[counted]
         if self.over in OF_MOMENTS:
-            return Moments.of(values)
+            return Moments.of(np.log(np.maximum(values, LEAST_IN_PRODUCT)) if self.over == "geometric" else values)
         if not len(values):
             return Collected()
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
@@ -281,6 +317,8 @@ def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone
     if over in OF_MOMENTS:
         value = state.mean if state.count else math.nan
         deviation = state.deviation
+        if over == "geometric":
+            value, deviation = math.exp(value), None
         if over == "half_width":
             alone = lone == "zero" and state.count == 1
             value = 0.0 if alone else half_width(deviation, state.count, confidence)
@@ -290,8 +328,9 @@ def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone
     result = Result(None, users=table.defined, undefined=table.undefined)
     if over == "per_user":
         return replace(result, per_user=table)
-    value = table.largest() if over == "max" else table.median(lower=over == "lower_median")
-    return replace(result, value=value)
+    if over in ("min", "max"):
+        return replace(result, value=table.largest() if over == "max" else table.smallest())
+    return replace(result, value=table.median(lower=over == "lower_median"))
 
 
 def summarize(over: Over, users: Ids, values: Floats) -> Result:
@@ -315,7 +354,61 @@ class TopKMetric(UserMetric):
         check_cutoff(self.name, self.k)
 
     def needs(self) -> Needs:
-        return replace(super().needs(), depth=self.k, cutoffs=frozenset({self.k}))
+        depth = None if self.k == WHOLE else self.k
+        return replace(super().needs(), depth=depth, cutoffs=frozenset({self.k}))
+
+
+@dataclass(frozen=True)
+class RelevanceMetric(UserMetric):
+    """A per-user metric of the relevant items that were found; 0 for users who have none.
+
+    Attributes:
+        empty: the value of a user who counts and has no relevant item: "zero"; "one"; "match", 1 if nothing was shown
+            either, else 0; "drop", none.
+    """
+
+    empty: Empty = field(default="zero", kw_only=True)
+
+
+@dataclass(frozen=True)
+class PrefixMetric(RelevanceMetric, TopKMetric):
+    """A per-user metric over the first k places, or over the whole list where no cutoff is given."""
+
+    k: int = WHOLE
+
+    def places(self, blocks: Blocks) -> int | Tensor:
+        """The number of places: k, or the length of each whole list, at least 1: `[B]` int64."""
+        return self.k if self.k != WHOLE else blocks[ShownCount(self.ranking)].clamp(min=1)
+
+
+@dataclass(frozen=True)
+class RatioMetric(PrefixMetric):
+    """A per-user metric that is a numerator over a denominator, so that users can also be pooled.
+
+    Subclasses define `ratio(blocks)`: numerator and denominator, `[B]` each or numbers.
+    """
+
+    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
+        raise NotImplementedError(f"{type(self).__name__} must define ratio(blocks)")
+
+    def values(self, blocks: Blocks) -> Tensor:
+        above, below = self.ratio(blocks)
+        return above / below
+
+    def start(self) -> State:
+        return Sums() if self.over == "pooled" else super().start()
+
+    def update(self, blocks: Blocks) -> State:
+        if self.over != "pooled":
+            return super().update(blocks)
+        counted = self.counted(blocks)
+        above, below = (torch.as_tensor(one).expand(len(blocks))[counted] for one in self.ratio(blocks))
+        return Sums({"above": float(above.sum()), "below": float(below.sum()), "users": int(counted.sum())})
+
+    def compute(self, state: Any) -> Result:
+        if self.over != "pooled":
+            return super().compute(state)
+        return Result(state["above"] / state["below"] if state["below"] else math.nan, users=state["users"])
 
 
 @dataclass(frozen=True)
@@ -326,7 +419,17 @@ class UserValues(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         values = self.metric.values(blocks)
+        if isinstance(self.metric, RelevanceMetric) and self.metric.empty != "zero":
+            values = fill_empty(blocks, self.metric, values)
         return values if values.dtype == torch.float64 else values.double()
+
+
+def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tensor:
+    """Values `[B]`, with what `empty` says for users without a relevant item."""
+    empty = blocks[RelevantCount(metric.relevance)] == 0
+    if metric.empty == "match":
+        return torch.where(empty, (blocks[ShownCount(metric.ranking)] == 0).double(), values)
+    return values.double().masked_fill(empty, 1.0 if metric.empty == "one" else torch.nan)
 
 
 def check_cutoff(name: str, k: object) -> None:

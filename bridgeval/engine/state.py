@@ -102,6 +102,10 @@ class UserTable:
             return math.nan
         return float(np.quantile(defined, 0.5, method="lower") if lower else np.median(defined))
 
+    def smallest(self) -> float:
+        """The smallest defined value; NaN if there are none."""
+        return float(np.nanmin(self.values)) if self.defined else math.nan
+
     def largest(self) -> float:
         """The largest defined value; NaN if there are none."""
         return float(np.nanmax(self.values)) if self.defined else math.nan

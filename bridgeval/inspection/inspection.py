@@ -117,7 +117,7 @@ class _Look:
 
     def __init__(self, headline: Metric, source: Any, found: list[Finding]) -> None:
         self.headline = headline
-        self.k = getattr(headline, "k", 0)
+        self.k = headline.cutoff or 0
         self.context = source.context
         self.found = found
         self.history = "seen" in source.offers
@@ -293,7 +293,7 @@ class _Look:
 
 
 def _headline(metrics: list[Metric]) -> Metric:
-    ranking = [metric for metric in metrics if metric.family == "accuracy" and getattr(metric, "k", None)]
+    ranking = [metric for metric in metrics if metric.family == "accuracy" and metric.cutoff]
     return (ranking or metrics)[0]
 
 

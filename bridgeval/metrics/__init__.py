@@ -8,6 +8,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import hookimpl
 from bridgeval.metrics.accuracy import (
     AUC as AUC,
+    DCG as DCG,
     F1 as F1,
     GAUC as GAUC,
     LAUC as LAUC,
@@ -66,6 +67,14 @@ from bridgeval.metrics.novelty import (
     Unexpectedness as Unexpectedness,
 )
 from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, RMSE as RMSE
+from bridgeval.metrics.retrieval import (
+    ERR as ERR,
+    RBP as RBP,
+    BPref as BPref,
+    InfAP as InfAP,
+    InterpolatedPrecision as InterpolatedPrecision,
+    Judged as Judged,
+)
 
 # `x as x` above marks a public name for type checkers. `Metric` itself has no name.
 __all__ = [name for name, one in globals().items() if isinstance(one, type) and issubclass(one, Metric) and one.name]

@@ -1,7 +1,8 @@
 """Accuracy: are the right items high in the list?
 
 Notation: h_j = 1 if the item at place j (from 1) is relevant, P = number of relevant items of the user, k = cutoff,
-n = number of items shown. B users, D depth of the ranked lists.
+n = number of items shown. B users, D depth of the ranked lists. Asked for without a cutoff, a metric takes the whole
+list: k is n.
 
 AUC, GAUC and LAUC need the whole ranking of the candidates, that is of the catalogue without the user's history; a
 shorter list is an error, not a guess. RocAuc reads the first k places alone.
@@ -15,24 +16,43 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Matches, RelevantCount, ShownCount
+from bridgeval.batch.kernels import sum_by_code
+from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, Matches, RelevantCount, ShownCount
 from bridgeval.engine.cumulative import Cumulative
-from bridgeval.engine.metric import TopKMetric, UserMetric
+from bridgeval.engine.metric import WHOLE, PrefixMetric, RatioMetric, RelevanceMetric, TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
-from bridgeval.metrics.blocks.gains import DCG, Discount, Gain, IdealDCG, discounts, is_never_negative
-from bridgeval.metrics.blocks.hits import DistinctRelevantCount, EarlyHits, FirstHit, HitCounts, HitPlaces, Repeated
+from bridgeval.metrics.blocks.gains import (
+    Discount,
+    FoundDCG,
+    GainOrTable,
+    IdealDCG,
+    ListDCG,
+    check_gain,
+    discounts,
+    is_never_negative,
+)
+from bridgeval.metrics.blocks.hits import (
+    DistinctRelevantCount,
+    EarlyHits,
+    ExpectedHits,
+    FirstHit,
+    HitCounts,
+    HitPlaces,
+    Repeated,
+    sum_places,
+)
 from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
 
 @dataclass(frozen=True)
-class Precision(TopKMetric):
+class Precision(RatioMetric):
     """The share of the first k places that hold a relevant item: `sum(h_1..h_k) / k`.
 
     A list shorter than k is still divided by k (Manning, Raghavan and Schütze 2008, 8.4).
@@ -50,6 +70,8 @@ class Precision(TopKMetric):
     name = "Precision"
     family = "accuracy"
 
+    shared_ties = SHARED_TIES
+
     divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
 
@@ -59,16 +81,16 @@ class Precision(TopKMetric):
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if self.divide_by == "relevant" and again else SHARE
 
-    def values(self, blocks: Blocks) -> Tensor:
+    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
         hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         if self.divide_by == "k":
-            return hits / self.k
+            return hits, self.places(blocks)
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
-        return hits / blocks[block].clamp(min=1, max=self.k)
+        return hits, blocks[block].clamp(min=1, max=self.k)
 
 
 @dataclass(frozen=True)
-class RPrecision(UserMetric):
+class RPrecision(RelevanceMetric):
     """The share of the first P places that hold a relevant item: `sum(h_1..h_P) / P`.
 
     Precision and recall at place P are this same number (Manning, Raghavan and Schütze 2008, 8.4). It takes no cutoff:
@@ -92,11 +114,12 @@ class RPrecision(UserMetric):
 
 
 @dataclass(frozen=True)
-class Recall(TopKMetric):
+class Recall(RatioMetric):
     """The share of the relevant items that stand in the first k places: `sum(h_1..h_k) / P`.
 
     Attributes:
-        divide_by: "relevant", all P (Manning, Raghavan and Schütze 2008, 8.3); "reachable", min(k, P).
+        divide_by: "relevant", all P (Manning, Raghavan and Schütze 2008, 8.3); "reachable", min(k, P); "listed",
+            min(n, k, P).
         repeated: an item that is shown, or relevant, several times, where duplicates are kept, counts "once", or
             "each" time.
 
@@ -108,7 +131,9 @@ class Recall(TopKMetric):
     name = "Recall"
     family = "accuracy"
 
-    divide_by: Literal["relevant", "reachable"] = field(default="relevant", kw_only=True)
+    shared_ties = SHARED_TIES
+
+    divide_by: Literal["relevant", "reachable", "listed"] = field(default="relevant", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
 
     @property
@@ -116,14 +141,16 @@ class Recall(TopKMetric):
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if again else SHARE
 
-    def values(self, blocks: Blocks) -> Tensor:
+    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
         hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
-        return hits / relevant.clamp(min=1, max=self.k if self.divide_by == "reachable" else None)
+        if self.divide_by == "listed":
+            relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)])
+        return hits, relevant.clamp(min=1, max=None if self.divide_by == "relevant" else self.k)
 
 
 @dataclass(frozen=True)
-class HitRate(TopKMetric):
+class HitRate(PrefixMetric):
     """1 if any of the first k places holds a relevant item, else 0 (Deshpande and Karypis 2004).
 
     Attributes:
@@ -137,6 +164,8 @@ class HitRate(TopKMetric):
     name = "HitRate"
     family = "accuracy"
 
+    shared_ties = SHARED_TIES
+
     count: Literal["any", "hits"] = field(default="any", kw_only=True)
 
     @property
@@ -144,13 +173,19 @@ class HitRate(TopKMetric):
         return SHARE if self.count == "any" else (0.0, float(self.k))
 
     def values(self, blocks: Blocks) -> Tensor:
+        if self.ranking.ties == "average" and self.count == "any":
+            return sum_places(blocks, blocks[ExpectedHits(self.ranking, self.relevance)].first).up_to(self.k)
         hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
         return (hits > 0).double() if self.count == "any" else hits
 
 
 @dataclass(frozen=True)
-class MRR(TopKMetric):
+class MRR(PrefixMetric):
     """Reciprocal rank: 1 / place of the first relevant item within k, 0 if there is none (Voorhees 1999).
+
+    Attributes:
+        mean_of: 1 / place of the "first" hit; or the mean of 1 / place over all "relevant" items, 0 for those that are
+            not found (MIND); or over the "hits".
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "MRR@2")["MRR@2"]
@@ -160,21 +195,37 @@ class MRR(TopKMetric):
     name = "MRR"
     family = "accuracy"
     bounds = SHARE
+    shared_ties = SHARED_TIES
+
+    mean_of: Literal["first", "relevant", "hits"] = field(default="first", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mean_of == "hits":
+            refuse_average(self, "mean_of='hits'")
 
     def values(self, blocks: Blocks) -> Tensor:
-        first = blocks[FirstHit(self.ranking, self.relevance)]
-        return torch.where(first <= self.k, 1 / first, 0.0)
+        if self.mean_of == "first" and self.ranking.ties != "average":
+            first = blocks[FirstHit(self.ranking, self.relevance)]
+            return torch.where(first <= self.k, 1 / first, 0.0)
+        total = blocks[ReciprocalSums(self.ranking, self.relevance, first=self.mean_of == "first")].up_to(self.k)
+        if self.mean_of == "first":
+            return total
+        if self.mean_of == "hits":
+            return total / blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k).clamp(min=1)
+        return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
 
 @dataclass(frozen=True)
-class MAP(TopKMetric):
+class MAP(PrefixMetric):
     """Average precision: `sum_j h_j * (h_1 + ... + h_j) / j`, over the first k places, divided by min(k, P).
 
     With this denominator a list that shows nothing but relevant items reaches 1 for every k.
 
     Attributes:
         divide_by: "reachable", min(k, P); "relevant", P (trec_eval); "k"; "hits", the hits within k; "listed",
-            min(n, k, P).
+            min(n, k, P); "found", the hits of the whole list, undefined without any; "places", another sum over k,
+            that of precision at 1 to k, at hits and misses alike (Elliot).
         repeated: a place whose item is relevant several times, where each of them is a hit, adds precision "each"
             time, or "once".
 
@@ -186,8 +237,17 @@ class MAP(TopKMetric):
     name = "MAP"
     family = "accuracy"
 
-    divide_by: Literal["reachable", "relevant", "k", "hits", "listed"] = field(default="reachable", kw_only=True)
+    shared_ties = SHARED_TIES
+
+    divide_by: Literal["reachable", "relevant", "k", "hits", "listed", "found", "places"] = field(
+        default="reachable", kw_only=True
+    )
     repeated: Repeated = field(default="each", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.divide_by in ("hits", "found"):
+            refuse_average(self, f"divide_by={self.divide_by!r}")
 
     @property
     def bounds(self) -> Bounds:
@@ -195,11 +255,15 @@ class MAP(TopKMetric):
         return SHARE if self.divide_by == "k" or self.ranking.duplicates == "best" else (0.0, float(self.k))
 
     def values(self, blocks: Blocks) -> Tensor:
+        if self.divide_by == "places":
+            return self._mean_precision(blocks)
         total = blocks[PrecisionSums(self.ranking, self.relevance, self.repeated)].up_to(self.k)
         if self.divide_by == "k":
-            return total / self.k
+            return total / self.places(blocks)
         if self.divide_by == "hits":
             return total / blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k).clamp(min=1)
+        if self.divide_by == "found":
+            return total / count_found(blocks, self)
         relevant = blocks[RelevantCount(self.relevance)]
         if self.divide_by == "relevant":
             return total / relevant.clamp(min=1)
@@ -207,12 +271,23 @@ class MAP(TopKMetric):
             relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)])
         return total / relevant.clamp(min=1, max=self.k)
 
+    def _mean_precision(self, blocks: Blocks) -> Tensor:
+        """The mean of precision at 1..k: a hit at place p adds 1/p + ... + 1/k."""
+        hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
+        missed = blocks[HarmonicSums(self.ranking, self.relevance)].up_to(self.k)
+        places = torch.as_tensor(self.places(blocks), device=blocks.device)
+        return (hits * harmonic(places) - missed) / places
+
 
 @dataclass(frozen=True)
-class MAR(TopKMetric):
+class MAR(PrefixMetric):
     """Average recall: `sum_j h_j * (h_1 + ... + h_j) / P`, over the first k places, divided by min(k, P).
 
     Recall is summed where a hit is, so a perfect list of P items reaches (P + 1) / 2P, not 1.
+
+    Attributes:
+        divide_by: "reachable", min(k, P); or recall is summed at "places" 1 to k, at hits and misses alike, and divided
+            by k (Elliot).
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["b", "c"]}, {1: ["b", "c"]}, "MAR@2")["MAR@2"]
@@ -223,15 +298,63 @@ class MAR(TopKMetric):
     family = "accuracy"
     bounds = SHARE
 
+    divide_by: Literal["reachable", "places"] = field(default="reachable", kw_only=True)
+
     def values(self, blocks: Blocks) -> Tensor:
+        if self.divide_by == "places":
+            return self._mean_recall(blocks)
         # The j-th hit adds j / P, so c hits add up to c (c + 1) / 2P.
         hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
         relevant = blocks[RelevantCount(self.relevance)].clamp(min=1).double()
         return hits * (hits + 1) / (2 * relevant) / relevant.clamp(max=self.k)
 
+    def _mean_recall(self, blocks: Blocks) -> Tensor:
+        """The mean of recall at 1..k: a hit at place p counts at k - p + 1 places."""
+        hits, places = blocks[HitPlaces(self.ranking, self.relevance, "once")], self.places(blocks)
+        counted = (places + 1) * hits.sum().up_to(self.k) - hits.sum(hits.ranks).up_to(self.k)
+        return counted / places / blocks[RelevantCount(self.relevance)].clamp(min=1)
+
 
 @dataclass(frozen=True)
-class nDCG(TopKMetric):
+class DCG(PrefixMetric):
+    """Discounted gain of the list: `sum_j g(r_j) / log2(j + 1)` over the first k places.
+
+    Järvelin and Kekäläinen 2002; exponential gain: Burges et al. 2005. Nothing normalizes it: users with many relevant
+    items weigh more.
+
+    Attributes:
+        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "threshold", 2^(r - t + 1) - 1, t being `at_least`;
+            "shifted", WarpRec's 2^(r + 1) - 1, where an item with a gain below 0, though it is not relevant, takes r
+            away; or a list with the gains of grades 0, 1, 2, ...
+        discount: "log2", 1 / log2(j + 1); "ln", 1 / ln(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1
+            and 2 alone; "position", 1 / j.
+
+    >>> import bridgeval
+    >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "DCG@2")["DCG@2"], 4)
+    0.6309
+    """
+
+    name = "DCG"
+    family = "accuracy"
+    shared_ties = SHARED_TIES
+
+    gain: GainOrTable = field(default="exponential", kw_only=True)
+    discount: Discount = field(default="log2", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_gain(self.name, self.gain)
+
+    @property
+    def bounds(self) -> Bounds:
+        return NEVER_NEGATIVE if is_never_negative(self.gain, self.relevance) else UNBOUNDED
+
+    def values(self, blocks: Blocks) -> Tensor:
+        return blocks[ListDCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+
+
+@dataclass(frozen=True)
+class nDCG(PrefixMetric):
     """Discounted gain of the list over that of the best possible list of k places.
 
     `DCG = sum_j g(r_j) / log2(j + 1)`, divided by the DCG of the k highest gains (Järvelin and Kekäläinen 2002;
@@ -240,11 +363,14 @@ class nDCG(TopKMetric):
     ideal="k".
 
     Attributes:
-        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "shifted", WarpRec's 2^(r + 1) - 1, where an item with a
-            gain below 0, though it is not relevant, takes r away.
+        gain: "exponential", 2^r - 1; "linear", r; "binary", 1; "threshold", 2^(r - t + 1) - 1, t being `at_least`;
+            "shifted", WarpRec's 2^(r + 1) - 1, where an item with a gain below 0, though it is not relevant, takes r
+            away; or a list with the gains of grades 0, 1, 2, ...
         ideal: what the list is measured against: "reachable", the min(k, P) highest gains; "k", a list of k items
-            with gain 1 whatever P is; "listed", the min(k, P, n) highest gains.
-        discount: "log2", 1 / log2(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1 and 2 alone.
+            with gain 1 whatever P is; "listed", the min(k, P, n) highest gains; "all", all P gains, not cut at k;
+            "found", the k highest gains of the list itself; "hits", those of its first k places.
+        discount: "log2", 1 / log2(j + 1); "ln", 1 / ln(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1
+            and 2 alone; "position", 1 / j.
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "nDCG@2")["nDCG@2"], 4)
@@ -253,10 +379,21 @@ class nDCG(TopKMetric):
 
     name = "nDCG"
     family = "accuracy"
+    shared_ties = SHARED_TIES
 
-    gain: Gain = field(default="exponential", kw_only=True)
-    ideal: Literal["reachable", "k", "listed"] = field(default="reachable", kw_only=True)
+    gain: GainOrTable = field(default="exponential", kw_only=True)
+    ideal: Literal["reachable", "k", "listed", "all", "found", "hits"] = field(default="reachable", kw_only=True)
     discount: Discount = field(default="log2", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_gain(self.name, self.gain)
+        if self.ideal in ("found", "hits"):
+            refuse_average(self, f"ideal={self.ideal!r}")
+        if self.ideal == "k" and self.k == WHOLE:
+            raise BadParameterError(
+                f"{self.name} with ideal='k' needs a cutoff", hint=f"e.g. {self.name}(ideal='k')@10"
+            )
 
     @property
     def bounds(self) -> Bounds:
@@ -264,14 +401,20 @@ class nDCG(TopKMetric):
             return UNBOUNDED
         # The ideal list of "k" items has gains of 1; the other ideal lists show no item twice.
         within = self.gain == "binary" if self.ideal == "k" else self.ranking.duplicates == "best"
-        return SHARE if within else NEVER_NEGATIVE
+        # Where equal scores share a place, the list can have more gain there than the best list.
+        placed = self.ranking.ties in SHARED_TIES and self.ranking.ties != "average"
+        return SHARE if within and not placed else NEVER_NEGATIVE
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = blocks[DCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+        found = blocks[ListDCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
         if self.ideal == "k":
             return found / discounts(self.discount, self.k, blocks.device).sum()
+        if self.ideal in ("found", "hits"):
+            depth = WHOLE if self.ideal == "found" else self.k
+            return found / blocks[FoundDCG(self.gain, self.discount, self.ranking, self.relevance, self.k, depth)]
         listed = self.ranking if self.ideal == "listed" else None
-        return found / blocks[IdealDCG(self.gain, self.discount, self.relevance, listed)].up_to(self.k)
+        ideal = IdealDCG(self.gain, self.discount, self.relevance, listed, self.ideal == "all")
+        return found / blocks[ideal].up_to(self.k)
 
 
 @dataclass(frozen=True)
@@ -286,11 +429,11 @@ class nDCGRendle2020(nDCG):
 
     name = "nDCGRendle2020"
 
-    gain: Gain = field(default="binary", kw_only=True)
+    gain: GainOrTable = field(default="binary", kw_only=True)
 
 
 @dataclass(frozen=True)
-class F1(TopKMetric):
+class F1(PrefixMetric):
     """The weighted harmonic mean of two metrics, user by user: `(1 + b^2) x y / (b^2 x + y)`, 0 where both are 0.
 
     Attributes:
@@ -358,12 +501,76 @@ class PrecisionSums(Block[Cumulative]):
     repeated: Repeated = "each"
 
     def make(self, blocks: Blocks) -> Cumulative:
+        if self.ranking.ties == "average":
+            chances = blocks[ExpectedHits(self.ranking, self.relevance)]
+            return sum_places(blocks, chances.hit * chances.ordinal / blocks.ranks)
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         precision = hits.ordinals / hits.ranks
         if self.repeated == "once" and self.relevance.duplicates == "each":
             same_place = (hits.rows[1:] == hits.rows[:-1]) & (hits.places[1:] == hits.places[:-1])
             precision[:-1].masked_fill_(same_place, 0)
         return hits.sum(precision)
+
+
+@dataclass(frozen=True)
+class ReciprocalSums(Block[Cumulative]):
+    """1 / place of the hits of the first k places, added up: `[B]` float64.
+
+    Attributes:
+        first: only the first hit; over all orders of equal scores, with the chance that it is the first.
+    """
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+    first: bool = False
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        if self.ranking.ties == "average":
+            chances = blocks[ExpectedHits(self.ranking, self.relevance)]
+            return sum_places(blocks, (chances.first if self.first else chances.hit) / blocks.ranks)
+        hits = blocks[HitPlaces(self.ranking, self.relevance, "once")]
+        return hits.sum(1 / hits.ranks)
+
+
+@dataclass(frozen=True)
+class HarmonicSums(Block[Cumulative]):
+    """1 + 1/2 + ... + 1/(p - 1) of each hit at place p of the first k, added up: `[B]` float64."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        if self.ranking.ties == "average":
+            chances = blocks[ExpectedHits(self.ranking, self.relevance)]
+            return sum_places(blocks, chances.hit * harmonic(blocks.ranks - 1))
+        hits = blocks[HitPlaces(self.ranking, self.relevance, "once")]
+        return hits.sum(harmonic(hits.ranks - 1))
+
+
+def harmonic(count: Tensor) -> Tensor:
+    """1 + 1/2 + ... + 1/count, float64.
+
+    >>> harmonic(torch.tensor([0, 1, 2]))
+    tensor([0.0000, 1.0000, 1.5000], dtype=torch.float64)
+    """
+    longest = int(count.max()) if count.numel() else 0
+    sums = (1 / torch.arange(1, longest + 1, dtype=torch.float64, device=count.device)).cumsum(0)
+    return torch.nn.functional.pad(sums, (1, 0))[count.long()]
+
+
+def count_found(blocks: Blocks, metric: PrefixMetric) -> Tensor:
+    """`[B]` float64: the hits of the whole list."""
+    rows, _, _ = blocks[HitIndex(metric.ranking, metric.relevance, whole=True)]
+    return sum_by_code(rows, len(blocks))
+
+
+def refuse_average(metric: PrefixMetric, given: str) -> None:
+    """Raises BadParameterError for ties="average" where the denominator depends on the order of equal scores too."""
+    if metric.ranking.ties == "average":
+        raise BadParameterError(
+            f"{metric.name} has no mean over the orders of equal scores with {given}",
+            hint="the denominator would depend on the order too; leave it out, or take ties='random'",
+        )
 
 
 def pair_bounds(metric: AUC | LAUC) -> Bounds:

@@ -35,7 +35,15 @@ SHARED = {
         "item_descending": "equal scores are ordered by item id, highest first",
         "item_ascending": "equal scores are ordered by item id, lowest first",
         "text_descending": "equal scores are ordered by item id as text, highest first",
+        "text_ascending": "equal scores are ordered by item id as text, lowest first",
         "given": "equal scores keep the order they came in",
+        "random": "equal scores are in an order that ids and the seed decide",
+        "optimistic": "of equal scores the item with the higher gain comes first",
+        "pessimistic": "of equal scores the item with the lower gain comes first",
+        "average": "the number is its mean over all orders of equal scores",
+        "first": "equal scores share the first of their places",
+        "middle": "equal scores share the middle one of their places, rounded down",
+        "last": "equal scores share the last of their places",
     },
     "duplicates": {
         "best": "of a repeated item the best place counts",
@@ -51,6 +59,16 @@ SHARED = {
         "all": "a repeated relevant item counts each time",
         "each": "a repeated relevant item counts, and is found, each time",
     },
+    "unjudged": {
+        "keep": "items that the truth does not name are part of the list",
+        "skip": "items that the truth does not name are left out of the list",
+    },
+    "empty": {
+        "zero": "a user without relevant items who counts scores 0",
+        "one": "a user without relevant items who counts scores 1",
+        "match": "a user without relevant items scores 1 if nothing was shown either, else 0",
+        "drop": "a user without relevant items has no value",
+    },
     "gaps": {
         "close": "where ranks leave places out, later rows move up",
         "keep": "rows stay at their ranks, also where these leave places out",
@@ -59,12 +77,22 @@ SHARED = {
         "mean": "the mean over users",
         "median": "the median over users",
         "lower_median": "the lower median over users",
+        "min": "the lowest value of a user",
         "max": "the highest value of a user",
+        "geometric": "the geometric mean over users, of values from 0.00001 up",
+        "pooled": "the sum of all users' numerators over that of their denominators",
         "half_width": "half the width of the interval of the mean",
         "per_user": "one value for each user",
     },
 }
-COMMON = (*SHARED, "above", "cut")
+COMMON = (*SHARED, "above", "at_least", "cut", "seed", "score_above")
+# What the docstrings of `Ranking` and `Relevance` say, in a sentence.
+POLICIES = {
+    "cut": "lists are cut to this many rows before repeated items are removed; None leaves them whole.",
+    "seed": 'of ties="random".',
+    "score_above": "an item that scores no more than this has its place, but is no hit; None has no such bar.",
+    "at_least": "a row is relevant when its gain is at least this; None takes every row that `above` takes.",
+}
 ALWAYS = ("users", "ties", "above")
 HIDDEN = ("k", "confidence", "lone")
 
@@ -127,7 +155,7 @@ def describe_parameters(metric: type[Metric]) -> dict[str, str]:
     said: dict[str, str] = {}
     for one in reversed(metric.__mro__):
         said |= _attributes(one.__doc__ or "")
-    said["cut"] = "lists are cut to this many rows before repeated items are removed; None leaves them whole."
+    said |= POLICIES
     said |= {name: "; ".join(f'"{value}", {words}' for value, words in SHARED[name].items()) for name in SHARED}
     return {name: said.get(name, "") for name in metric.default_parameters() if name not in HIDDEN}
 
@@ -144,6 +172,8 @@ def _in_words(name: str, value: Any, said: str, k: int | None) -> str:
         return (
             "every row of the truth is relevant" if value is None else f"rows with a gain above {value:g} are relevant"
         )
+    if name == "at_least":
+        return f"rows with a gain of at least {value:g} are relevant"
     if name == "cut":
         return f"lists are cut to {value} rows before repeated items are removed"
     if value in SHARED.get(name, {}):

@@ -217,14 +217,14 @@ class Reports(Exports, Mapping[str, "Report"]):
 def _rows(system: str, report: Report) -> Iterator[Row]:
     for name, result in report.results.items():
         metric = report.metrics[name]
-        k = getattr(metric, "k", None)
+        k = metric.cutoff
         if result.value is not None:
             low, high = result.interval(bounds=metric.number_bounds) or (math.nan, math.nan)
             yield Row(system, report.marked(name), k, EVERYONE, result.value, low, high, result.users)
         for part, value in result.parts.items():
             yield Row(system, report.marked(f"{name}[{part}]"), k, EVERYONE, value, users=result.users)
     for one in report.slices.means if report.slices else ():
-        k = getattr(report.metrics[one.metric], "k", None)
+        k = report.metrics[one.metric].cutoff
         part = f"{one.kind} = {one.slice}"
         yield Row(system, report.marked(one.metric), k, part, one.value, one.low, one.high, one.users)
 

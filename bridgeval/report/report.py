@@ -175,7 +175,7 @@ class Report(Exports, Mapping[str, float]):
         A pandas frame; a Spark frame, of which nothing has been collected, where the evaluation ran in Spark.
         """
         if name is None:
-            named = {(own, getattr(self.metrics[own], "k", None)): table for own, table in self.collected.items()}
+            named = {(own, self.metrics[own].cutoff): table for own, table in self.collected.items()}
             if not named:
                 raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
             elsewhere = [table for table in named.values() if not isinstance(table, UserTable)]
@@ -188,7 +188,7 @@ class Report(Exports, Mapping[str, float]):
                 else "this metric has one value for all users"
             )
             raise UnknownMetricError(f"the report has no per-user values of {own}", hint=hint)
-        return self.collected[own].frame(own, getattr(self.metrics[own], "k", None))
+        return self.collected[own].frame(own, self.metrics[own].cutoff)
 
     def __str__(self) -> str:
         slices = self.slices.headlines() if self.slices else []

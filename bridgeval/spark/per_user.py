@@ -66,6 +66,9 @@ class SparkUserTable:
         function = "percentile_disc" if lower else "percentile_cont"
         return self._aggregate(F.expr(f"{function}(0.5) within group (order by value)"))
 
+    def smallest(self) -> float:
+        return self._aggregate(F.min("value"))
+
     def largest(self) -> float:
         return self._aggregate(F.max("value"))
 

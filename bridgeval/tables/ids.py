@@ -119,6 +119,30 @@ class Ids:
         ranks[order] = np.arange(len(order))
         return ranks
 
+    def hash(self, seed: int = 0) -> npt.NDArray[np.int64]:
+        """`[n]`: a number of each id that looks random, the same in every process and vocabulary.
+
+        >>> len(set(Ids.of(["a", "b", "ab"]).hash().tolist())), Ids.of([7]).hash(1)[0] == Ids.of([8, 7]).hash(1)[1]
+        (3, np.True_)
+        """
+        if self.is_integer:
+            codes = np.asarray(self.values).astype(np.int64).view(np.uint64)
+        else:
+            texts = self.to_arrow().cast(pa.large_binary())
+            lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int64)
+            letters = np.frombuffer(b"".join(texts.to_pylist()), dtype=np.uint8).astype(np.uint64)
+            ends = np.cumsum(lengths)
+            place = (np.arange(len(letters)) - np.repeat(ends - lengths, lengths)).astype(np.uint64)
+            # A polynomial of the letters, modulo 2 ** 64.
+            terms = (letters + 1) * np.power(np.uint64(0x100000001B3), place + 1)
+            total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
+            codes = total[ends] - total[ends - lengths]
+        # The steps of splitmix64 (Steele, Lea and Flood 2014).
+        mixed = codes + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
+
     def equals(self, other: Ids) -> bool:
         """Whether both have the same ids in the same order."""
         if len(self) != len(other) or self.is_integer != other.is_integer:

@@ -111,9 +111,16 @@ def test_metrics_are_listed(run: Run) -> None:
     assert re.search(r"RMSE\s+rating\s+↓", listed)
 
 
+def test_conventions_are_listed_with_version_and_how_far_they_are_verified(run: Run) -> None:
+    listed = run("metrics", "--conventions").stdout
+    assert re.search(r"xgboost\s+3\.2\.0\s+goldens", listed)
+    assert re.search(r"elliot\s+0\.3\.1\s+arithmetic", listed)
+    assert "- cornac: all metrics of a call share one ranking" in listed
+
+
 def test_a_metric_is_explained(run: Run) -> None:
     told = run("metrics", "trec_eval:map_cut").stdout
-    assert 'natively: MAP(users="answered", ties="text_descending", divide_by="relevant")@10' in told
+    assert 'natively: MAP(users="answered", ties="text_descending", divide_by="relevant")\n' in told
     words = "users with a row of relevance count, whatever its gain, if the recommendations name them"
     assert words in " ".join(told.split())
     assert "needs: lists and relevance" in told

@@ -34,6 +34,7 @@ READERS = {
     "warprec-statistics": "tests.golden.warprec_stats",
     "replay": "tests.golden.replay",
     "librec": "tests.golden.librec",
+    "peers": "tests.golden.peers",
 }
 
 

@@ -50,6 +50,29 @@ VARIANTS = [
     'warprec:EFD(relevance="discounted")@4',
     'SNIPS(average="users", cap=2.0)@5',
     "IPS(cap=1.5)@5",
+    "nDCG",
+    'nDCG(ideal="all", empty="one", users="any")@3',
+    'nDCG(ideal="found", ties="pessimistic", empty="match", users="listed")@3',
+    'nDCG(ideal="hits", ties="optimistic", cut=4)@3',
+    'nDCG(gain="threshold", at_least=2, discount="position", ties="average")@4',
+    'nDCG(gain=[0.0, 1.0, 3.0, 7.0, 15.0, 31.0], ties="last")@4',
+    'DCG(discount="ln", ties="middle", over="min")@4',
+    'Precision(over="pooled", divide_by="relevant")@4',
+    'Recall(over="pooled", unjudged="skip", ties="average")',
+    'Recall(over="geometric", divide_by="listed", empty="drop", users="any")@3',
+    'HitRate(ties="average", score_above=0.5)@2',
+    'MRR(ties="average")',
+    'MRR(mean_of="relevant", ties="random", seed=5)@4',
+    'MRR(mean_of="hits", ties="first")@4',
+    'MAP(divide_by="places", ties="average")@4',
+    'MAP(divide_by="found", ties="last")',
+    'MAR(divide_by="places")@4',
+    'ERR(stop="linear", max_grade=9, decay=0.85)@4',
+    'RBP(part="residual", p=0.5)',
+    "RBP(normalize=True)@3",
+    'Judged(count="unjudged", divide_by="k", users="shown")@4',
+    'BPref(over="geometric")',
+    "InterpolatedPrecision(recall=0.5)",
 ]
 
 
@@ -57,6 +80,9 @@ VARIANTS = [
 GIVEN = {
     "EucDistance": '(metrics=["Precision", "ARP"], utopia=[1.0, 0.0])',
     "Hypervolume": '(metrics=["nDCG", "NumRetrieved"], nadir=[0.0, 1.0])',
+    # Targets are probabilities there; the grades of the small world are not.
+    "catboost:ERR": "(max_grade=9)",
+    "catboost:PFound": "(max_grade=9)",
     "warprec:EucDistance": '(metric_names=["Precision", "EPC"], utopia_points=[1.0, 0.5])',
     "warprec:Hypervolume": '(metric_names=["nDCG", "ARP"], nadir_points=[0.0, 9.0], higher_is_better=[True, False])',
 }

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import sort_rows
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Relevant, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownCount
 from bridgeval.engine.cumulative import Cumulative
-from bridgeval.errors import BadValueError
-from bridgeval.metrics.blocks.hits import HitList, HitPlaces
+from bridgeval.errors import BadParameterError, BadValueError
+from bridgeval.metrics.blocks.hits import HitList, HitPlaces, TieGroups, sum_places
 
-Gain = Literal["binary", "linear", "exponential", "shifted"]
-Discount = Literal["log2", "jarvelin"]
+Gain = Literal["binary", "linear", "exponential", "shifted", "threshold"]
+# A table is the gain of grade 0, of grade 1, ...
+GainOrTable = Gain | tuple[float, ...]
+Discount = Literal["log2", "ln", "jarvelin", "position"]
 
 # 2 ** 1024 is beyond float64; ratings come nowhere near this, play counts do.
 LARGEST_EXPONENT = 1000
@@ -25,7 +27,11 @@ LARGEST_EXPONENT = 1000
 
 def apply_discount(kind: Discount, ranks: Tensor) -> Tensor:
     """The weights of places, counted from 1: float64."""
-    return 1 / torch.log2(ranks + 1) if kind == "log2" else 1 / torch.log2(ranks).clamp(min=1)
+    if kind == "log2":
+        return 1 / torch.log2(ranks + 1)
+    if kind == "jarvelin":
+        return 1 / torch.log2(ranks).clamp(min=1)
+    return 1 / ranks if kind == "position" else 1 / torch.log(ranks + 1)
 
 
 @lru_cache(maxsize=64)
@@ -34,11 +40,42 @@ def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
     return apply_discount(kind, torch.arange(1, length + 1, dtype=torch.float64, device=device))
 
 
-def apply_gain(kind: Gain, grades: Tensor) -> Tensor:
-    """Turns grades into gains, float64."""
+def check_gain(name: str, gain: GainOrTable) -> None:
+    """Raises BadParameterError unless a gain is known by name, or a table of numbers."""
+    known = gain in get_args(Gain) if isinstance(gain, str) else all(isinstance(one, int | float) for one in gain)
+    if not known:
+        raise BadParameterError(
+            f"{name} has no gain={gain!r}",
+            hint=f"choose one of {', '.join(map(repr, get_args(Gain)))}, or give a list: the gains of grades 0, 1, ...",
+        )
+
+
+def _look_up(table: tuple[float, ...], grades: Tensor) -> Tensor:
+    """The gains of grades 0, 1, ..., float64."""
+    codes = grades.long()
+    bad = (codes != grades) | (codes < 0) | (codes >= len(table))
+    if bool(bad.any()):
+        raise BadValueError(
+            "a table of gains needs whole grades from 0 up",
+            f"a grade of {float(grades[bad][0]):g} for a table of {len(table)}",
+            "give a gain for every grade",
+        )
+    return torch.tensor(table, dtype=torch.float64, device=grades.device)[codes]
+
+
+def apply_gain(kind: GainOrTable, grades: Tensor, bar: float | None = None) -> Tensor:
+    """Turns grades into gains, float64.
+
+    Args:
+        bar: the lowest relevant grade, for "threshold"; None is 1.
+    """
+    if isinstance(kind, tuple):
+        return _look_up(kind, grades)
     if kind == "binary":
         return torch.ones_like(grades, dtype=torch.float64)
     gains = grades.double()
+    if kind == "threshold":
+        gains, kind = gains - (1 if bar is None else bar) + 1, "exponential"
     if kind == "linear":
         return gains
     if gains.numel() and float(gains.max()) > LARGEST_EXPONENT:
@@ -52,13 +89,15 @@ def apply_gain(kind: Gain, grades: Tensor) -> Tensor:
     return torch.where(gains > 0, torch.exp2(gains + 1) - 1, gains)
 
 
-def is_never_negative(kind: Gain, relevance: Relevance) -> bool:
+def is_never_negative(kind: GainOrTable, relevance: Relevance) -> bool:
     """Whether no hit is worth less than 0, whatever the grades are.
 
     >>> is_never_negative("linear", Relevance()), is_never_negative("linear", Relevance(above=None))
     (True, False)
     """
-    if kind == "binary":
+    if isinstance(kind, tuple):
+        return min(kind, default=0) >= 0
+    if kind == "binary" or (kind == "threshold" and relevance.at_least is not None):
         return True
     return kind != "shifted" and relevance.above is not None and relevance.above >= 0
 
@@ -68,25 +107,29 @@ class HitGains(Block[tuple[HitList, Tensor]]):
     """Hits, and what each is worth: `[n]` float64.
 
     With the gain "shifted" shown items with a grade below 0 are among them: they take something away.
+
+    Attributes:
+        whole: in the whole ranking, whatever the cutoffs.
     """
 
-    gain: Gain
+    gain: GainOrTable
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    whole: bool = False
 
     def make(self, blocks: Blocks) -> tuple[HitList, Tensor]:
         relevance = self.relevance
         if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
             relevance = replace(relevance, above=None)
-        hits = blocks[HitPlaces(self.ranking, relevance)]
-        return hits, apply_gain(self.gain, hits.grades)
+        hits = blocks[HitPlaces(self.ranking, relevance, whole=self.whole)]
+        return hits, apply_gain(self.gain, hits.grades, relevance.at_least)
 
 
 @dataclass(frozen=True)
 class DiscountedGains(Block[tuple[HitList, Tensor]]):
     """Hits, and what each adds to DCG, the gain times the weight of its place: `[n]` float64."""
 
-    gain: Gain
+    gain: GainOrTable
     discount: Discount
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
@@ -97,17 +140,29 @@ class DiscountedGains(Block[tuple[HitList, Tensor]]):
 
 
 @dataclass(frozen=True)
-class DCG(Block[Cumulative]):
+class ListDCG(Block[Cumulative]):
     """Discounted gain of the first k places: `[B]` float64."""
 
-    gain: Gain
+    gain: GainOrTable
     discount: Discount
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Cumulative:
+        if self.ranking.ties == "average":
+            return self._expect(blocks)
         hits, gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
         return hits.sum(gains)
+
+    def _expect(self, blocks: Blocks) -> Cumulative:
+        """Over all orders of equal scores every place has the mean gain of its group (McSherry and Najork 2008)."""
+        in_order = replace(self.ranking, ties="given")
+        hits, gains = blocks[HitGains(self.gain, in_order, self.relevance, whole=True)]
+        ties = blocks[TieGroups(self.ranking)]
+        cells = torch.zeros(ties.group.shape, dtype=torch.float64, device=blocks.device)
+        cells.index_put_((hits.rows, hits.places), gains, accumulate=True)
+        mean = ties.sum(cells) / ties.size
+        return sum_places(blocks, mean * discounts(self.discount, mean.shape[1], blocks.device))
 
 
 @dataclass(frozen=True)
@@ -118,16 +173,18 @@ class IdealDCG(Block[Cumulative]):
 
     Attributes:
         listed: the best list is no longer than the list that this policy ranks; None has no such limit.
+        uncut: whether the best list has all relevant items, whatever the cutoff.
     """
 
-    gain: Gain
+    gain: GainOrTable
     discount: Discount
     relevance: Relevance = Relevance()
     listed: Ranking | None = None
+    uncut: bool = False
 
     def make(self, blocks: Blocks) -> Cumulative:
         relevant = blocks[Relevant(self.relevance)]
-        gains = apply_gain(self.gain, relevant.gains).masked_fill(~relevant.valid, 0)
+        gains = apply_gain(self.gain, relevant.gains, self.relevance.at_least).masked_fill(~relevant.valid, 0)
         # Without grades all gains are equal, and there is nothing to sort.
         if not bool((gains[:, 1:] <= gains[:, :-1]).all()):
             gains = sort_rows(gains).flip(1)
@@ -135,5 +192,32 @@ class IdealDCG(Block[Cumulative]):
         if self.listed is not None:
             places = torch.arange(gains.shape[1], device=blocks.device)
             best = best.masked_fill(places >= blocks[ShownCount(self.listed)][:, None], 0)
-        ideal = Cumulative.of_places(blocks.cutoffs, lambda places: best[:, places].sum(1))
+        if self.uncut:
+            ideal = Cumulative(blocks.cutoffs, best.sum(1).expand(len(blocks.cutoffs), -1))
+        else:
+            ideal = Cumulative.of_places(blocks.cutoffs, lambda places: best[:, places].sum(1))
         return replace(ideal, sums=ideal.sums.masked_fill(ideal.sums == 0, 1))
+
+
+@dataclass(frozen=True)
+class FoundDCG(Block[Tensor]):
+    """DCG of the best order of the list itself, cut at k; 1 where that is 0: `[B]` float64.
+
+    Attributes:
+        depth: how many places of the list are put in order.
+    """
+
+    gain: GainOrTable
+    discount: Discount
+    ranking: Ranking
+    relevance: Relevance
+    k: int
+    depth: int
+
+    def make(self, blocks: Blocks) -> Tensor:
+        hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance, whole=True)]
+        cells = torch.zeros(blocks[Ranked(self.ranking, whole=True)].items.shape, dtype=torch.float64)
+        cells = cells.to(blocks.device).index_put_((hits.rows, hits.places), gains, accumulate=True)
+        best = sort_rows(cells[:, : self.depth]).flip(1)[:, : self.k]
+        ideal = (best * discounts(self.discount, best.shape[1], blocks.device)).sum(1)
+        return ideal.masked_fill(ideal == 0, 1)

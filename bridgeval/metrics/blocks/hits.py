@@ -1,16 +1,20 @@
-"""Hits as a list, one after another: few beside all that is shown, and all that most accuracy metrics read."""
+"""Hits as a list, one after another: few beside all that is shown, and all that most accuracy metrics read.
+
+Where equal scores share a place, hits have that place (`HitPlaces`). Where a metric is its mean over all orders of
+equal scores (ties="average"), every place has the chance of a hit, not a hit: `ExpectedHits`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_true, sum_by_code
-from bridgeval.batch.ranking import Ranking, Relevance, RelevantLists, match, rank
+from bridgeval.batch.kernels import count_true, find_repeats, sum_by_code
+from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, RelevantLists, match, rank
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant, RelevantCount
 from bridgeval.engine.cumulative import Cumulative
@@ -29,6 +33,7 @@ class HitList:
         relevant: the relevant lists.
         users: B.
         cutoffs: for which sums are made.
+        together: whether hits at one place are there together, so that each counts all of them.
     """
 
     rows: Tensor
@@ -37,6 +42,7 @@ class HitList:
     relevant: RelevantLists
     users: int
     cutoffs: tuple[int, ...]
+    together: bool = False
 
     @cached_property
     def items(self) -> Tensor:
@@ -55,10 +61,16 @@ class HitList:
 
     @cached_property
     def ordinals(self) -> Tensor:
-        """`[n]` float64: 1 for a user's first hit, 2 for the second, ..."""
+        """`[n]` float64: 1 for a user's first hit, 2 for the second, ...; of hits that are together, their last."""
         counts = torch.bincount(self.rows, minlength=self.users)
         before = counts.cumsum(0) - counts
-        return (torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]).double()
+        ordinals = torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
+        if self.together:
+            new = torch.ones_like(self.rows)
+            new[1:] = (self.rows[1:] != self.rows[:-1]) | (self.places[1:] != self.places[:-1])
+            group = new.cumsum(0) - 1
+            ordinals = torch.zeros_like(ordinals).scatter_reduce_(0, group, ordinals, "amax")[group]
+        return ordinals.double()
 
     def sum(self, values: Tensor | None = None) -> Cumulative:
         """`[B]` float64: the values `[n]` of each user's hits in the first k places, or how many hits there are."""
@@ -75,20 +87,129 @@ class HitPlaces(Block[HitList]):
 
     Attributes:
         repeated: an item that a list shows several times is a hit "once", at its first place, or "each" time.
+        whole: in the whole ranking, whatever the cutoffs.
     """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
     repeated: Repeated = "each"
+    whole: bool = False
 
     def make(self, blocks: Blocks) -> HitList:
+        if self.ranking.ties in SHARED_TIES:
+            return self._share(blocks)
         if self.repeated == "once" and not blocks[Ranked(self.ranking)].repeated:
             return blocks[HitPlaces(self.ranking, self.relevance)]
-        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance)]
+        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance, self.whole)]
         if self.repeated == "once":
             new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
             rows, places, columns = rows[new], places[new], columns[new]
         return HitList(rows, places, columns, blocks[Relevant(self.relevance)], len(blocks), blocks.cutoffs)
+
+    def _share(self, blocks: Blocks) -> HitList:
+        """Hits at the place that equal scores share, which may be beyond the depth."""
+        ranked = blocks[Ranked(self.ranking, whole=True)]
+        rows, places, columns = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
+        if self.repeated == "once" and ranked.repeated:
+            new = ~find_repeats(ranked.items, ranked.pad)[rows, places]
+            rows, places, columns = rows[new], places[new], columns[new]
+        ties = blocks[TieGroups(self.ranking)]
+        start, size = ties.start[rows, places], ties.size[rows, places]
+        if self.ranking.ties != "first":
+            start = start + (size - 1 if self.ranking.ties == "last" else (size - 1) // 2)
+        relevant = blocks[Relevant(self.relevance)]
+        return HitList(rows, start, columns, relevant, len(blocks), blocks.cutoffs, together=True)
+
+
+class TiedPlaces(NamedTuple):
+    """The equal scores that each place of a whole list is among: `[B, K]` int64 each.
+
+    Attributes:
+        group: the number of the group in its list, from 0.
+        start: the first place of the group, from 0.
+        size: how many places it has.
+    """
+
+    group: Tensor
+    start: Tensor
+    size: Tensor
+
+    def sum(self, values: Tensor) -> Tensor:
+        """`[B, K]` float64: at each place, the sum of `[B, K]` over its group."""
+        total = torch.zeros(values.shape, dtype=torch.float64, device=values.device)
+        return total.scatter_add_(1, self.group, values.double()).gather(1, self.group)
+
+
+@dataclass(frozen=True)
+class TieGroups(Block[TiedPlaces]):
+    """Groups of equal scores. Lists that are not ranked by score have groups of one."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> TiedPlaces:
+        shown, ranked = blocks.batch.shown, blocks[Ranked(self.ranking, whole=True)]
+        new = torch.ones(ranked.items.shape, dtype=torch.bool, device=blocks.device)
+        if shown.has("score") and not shown.ranked and self.ranking.order != "given":
+            scores = ranked.gather(shown.column("score"))
+            new[:, 1:] = (scores[:, 1:] != scores[:, :-1]) | ~ranked.valid[:, 1:]
+        group = new.cumsum(1) - 1
+        places = torch.arange(new.shape[1], device=blocks.device).expand(new.shape)
+        size = torch.zeros_like(group).scatter_add_(1, group, torch.ones_like(group)).gather(1, group)
+        start = torch.where(new, places, 0).cummax(1).values if new.shape[1] else group
+        return TiedPlaces(group, start, size)
+
+
+class HitChances(NamedTuple):
+    """What the orders of equal scores have in common, place by place: `[B, K]` float64 each.
+
+    Attributes:
+        hit: the chance that the item is relevant: r of the m items of the group.
+        first: the chance that it is the first relevant one of the list.
+        ordinal: the mean number of relevant items from the top to this place, if it is relevant.
+    """
+
+    hit: Tensor
+    first: Tensor
+    ordinal: Tensor
+
+
+@dataclass(frozen=True)
+class ExpectedHits(Block[HitChances]):
+    """The chances of hits over all orders of equal scores.
+
+    In a group of m places with r relevant items, after b relevant ones, place j (from 1) has the group's first hit with
+    the chance C(m - j, r - 1) / C(m, r), and if it has a hit, (j - 1) (r - 1) / (m - 1) hits of the group above it.
+    A repeated item is a hit once.
+    """
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> HitChances:
+        ties = blocks[TieGroups(self.ranking)]
+        ranked = blocks[Ranked(self.ranking, whole=True)]
+        hits = torch.zeros(ties.group.shape, dtype=torch.float64, device=blocks.device)
+        rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
+        hits[rows, places] = 1
+        if ranked.repeated:
+            hits.masked_fill_(find_repeats(ranked.items, ranked.pad), 0)
+        m, r = ties.size.double(), ties.sum(hits)
+        j = torch.arange(1, hits.shape[1] + 1, device=blocks.device) - ties.start.double()
+        # Hits above the group are those up to its last place but its own.
+        before = ties.sum(torch.where(j == m, hits.cumsum(1), 0.0)) - r
+        first = torch.exp(_log_choose(m - j, r - 1) - _log_choose(m, r)).nan_to_num(nan=0.0)
+        first = torch.where((before == 0) & (r > 0) & (m - j >= r - 1), first, 0.0)
+        return HitChances(r / m, first, before + 1 + (j - 1) * (r - 1) / (m - 1).clamp(min=1))
+
+
+def _log_choose(n: Tensor, k: Tensor) -> Tensor:
+    """The logarithm of the binomial coefficient; anything where k is below 0 or above n."""
+    return torch.lgamma(n + 1) - torch.lgamma(k + 1) - torch.lgamma(n - k + 1)
+
+
+def sum_places(blocks: Blocks, cells: Tensor) -> Cumulative:
+    """Cells `[B, K]` added up over the first k places: `[B]`."""
+    return Cumulative.of_places(blocks.cutoffs, lambda places: cells[:, places].sum(1))
 
 
 @dataclass(frozen=True)
@@ -104,6 +225,8 @@ class HitCounts(Block[Cumulative]):
     repeated: Repeated = "once"
 
     def make(self, blocks: Blocks) -> Cumulative:
+        if self.ranking.ties == "average":
+            return sum_places(blocks, blocks[ExpectedHits(self.ranking, self.relevance)].hit)
         return blocks[HitPlaces(self.ranking, self.relevance, self.repeated)].sum()
 
 

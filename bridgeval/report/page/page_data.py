@@ -69,15 +69,18 @@ class PageData:
         found: dict[str, list[str]] = {}
         for name, metric in self.metrics.items():
             if name in self.rows:
-                found.setdefault(name.replace(f"@{getattr(metric, 'k', None)}", ""), []).append(name)
-        return {base: sorted(names, key=lambda n: getattr(self.metrics[n], "k", 0)) for base, names in found.items()}
+                # A metric of whole lists is no point of a curve over cutoffs.
+                whole = metric.cutoff is None and hasattr(metric, "k")
+                base = f"{name} of whole lists" if whole else name.replace(f"@{metric.cutoff}", "")
+                found.setdefault(base, []).append(name)
+        return {base: sorted(names, key=lambda n: self.metrics[n].cutoff or 0) for base, names in found.items()}
 
     @cached_property
     def leading(self) -> list[str]:
         """One metric of each group, at the cutoff nearest to the usual one."""
 
         def distance(name: str) -> int:
-            return abs(getattr(self.metrics[name], "k", USUAL_CUTOFF) - USUAL_CUTOFF)
+            return abs((self.metrics[name].cutoff or USUAL_CUTOFF) - USUAL_CUTOFF)
 
         return [min(names, key=distance) for names in self.groups.values()]
 

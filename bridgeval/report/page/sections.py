@@ -84,7 +84,7 @@ def against_cutoff(data: PageData) -> Section | None:
 
     found = []
     for base, names in data.groups.items():
-        cutoffs = [getattr(data.metrics[name], "k", 0) for name in names]
+        cutoffs = [data.metrics[name].cutoff or 0 for name in names]
         drawn = [
             charts.Curve(
                 cutoffs,

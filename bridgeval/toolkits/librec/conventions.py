@@ -115,6 +115,7 @@ LIBREC = Convention(
     "librec",
     {**{short: made for short, (_, made) in JAVA.items()}, **dict(JAVA.values()), **PYTHON},
     "librec-auto's Python metrics and LibRec's Java metrics, over lists in the order of the file",
+    verified="goldens",
 )
 
 # Metrics of this folder, which are registered under their own names too.

@@ -48,6 +48,7 @@ REPLAY = Convention(
         "Coverage": entry(Coverage, known="history", **_LISTS),
     },
     "RePlay's replay.metrics on pandas frames; repeated rows count as often as they occur",
+    verified="goldens",
 )
 
 
@@ -89,4 +90,5 @@ EXPERIMENTAL = Convention(
         "NCISPrecision": _mean(NCISPrecision, missing="zero", arithmetic="plain"),
     },
     "RePlay's replay.experimental.metrics, each metric called with one k: MAP over k, coverage not limited to the log",
+    verified="goldens",
 )

@@ -86,4 +86,5 @@ WARPREC = Convention(
         "Hypervolume": objectives(native.Hypervolume, nadir_points="nadir", higher_is_better="higher"),
     },
     "WarpRec 1.4.6: masked items stay in short lists, gain 2^(r + 1) - 1, F1 over all users",
+    verified="goldens",
 )

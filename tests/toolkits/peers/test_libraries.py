@@ -81,8 +81,10 @@ def test_r_precision_looks_at_as_many_places_as_there_are_relevant_items():
     # ranx: r-precision 0.41666666666666663, of 1/2 and 1/3; pytrec_eval: Rprec the same
     names = ["ranx:r-precision", "trec_eval:Rprec", "RPrecision"]
     assert values(shown, truth, *names) == pytest.approx([5 / 12] * 3)
+    # ranx accepts a cutoff, r-precision@1, and ignores it: 0.41666666666666663 again
+    assert values(shown, truth, "ranx:r-precision@1") == pytest.approx([5 / 12])
     with pytest.raises(bridgeval.errors.BadParameterError, match="takes none"):
-        bridgeval.parse("ranx:r_precision@10")
+        bridgeval.parse("trec_eval:Rprec@10")
 
 
 @pytest.mark.parametrize("ids", [[9, 10], ["9", "10"]], ids=["integers", "strings"])

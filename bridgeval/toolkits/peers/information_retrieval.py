@@ -1,0 +1,273 @@
+"""Conventions of evaluators of retrieval and of retrieval-augmented generation."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bridgeval.metrics import (
+    DCG,
+    ERR,
+    F1,
+    MAP,
+    MRR,
+    RBP,
+    BPref,
+    HitRate,
+    InfAP,
+    InterpolatedPrecision,
+    Judged,
+    Precision,
+    Recall,
+    RPrecision,
+    nDCG,
+)
+from bridgeval.plugin import Convention, entry
+
+
+def respell_trec_eval(name: str) -> str:
+    """trec_eval's own spelling as a name here.
+
+    >>> respell_trec_eval("ndcg_cut_10"), respell_trec_eval("iprec_at_recall_0.10"), respell_trec_eval("11pt_avg")
+    ('ndcg_cut@10', 'iprec_at_recall(recall=0.10)', 'avg_11pt')
+    """
+    if name == "11pt_avg":
+        return "avg_11pt"
+    if found := re.fullmatch(r"(iprec_at_recall|rbp|rbp_resid)_(\d*\.\d+)", name):
+        return f"{found[1]}({'recall' if found[1].startswith('iprec') else 'p'}={found[2]})"
+    return re.sub(r"^(P|recall|success|map_cut|ndcg_cut|relative_P)_(\d+)$", r"\1@\2", name)
+
+
+LEVEL = {"names": {"relevance_level": "at_least"}}
+TREC_EVAL_RULES: dict[str, Any] = {"users": "answered", "ties": "text_descending", **LEVEL}
+TREC_EVAL = Convention(
+    "trec_eval",
+    {
+        "P": entry(Precision, **TREC_EVAL_RULES),
+        "recall": entry(Recall, **TREC_EVAL_RULES),
+        "success": entry(HitRate, **TREC_EVAL_RULES),
+        "relative_P": entry(Precision, divide_by="relevant", **TREC_EVAL_RULES),
+        "map": entry(MAP, divide_by="relevant", **TREC_EVAL_RULES),
+        "map_cut": entry(MAP, divide_by="relevant", **TREC_EVAL_RULES),
+        "gm_map": entry(MAP, divide_by="relevant", over="geometric", **TREC_EVAL_RULES),
+        "recip_rank": entry(MRR, **TREC_EVAL_RULES),
+        "ndcg": entry(nDCG, gain="linear", **TREC_EVAL_RULES),
+        "ndcg_cut": entry(nDCG, gain="linear", **TREC_EVAL_RULES),
+        "Rprec": entry(RPrecision, **TREC_EVAL_RULES),
+        "bpref": entry(BPref, **TREC_EVAL_RULES),
+        "gm_bpref": entry(BPref, over="geometric", **TREC_EVAL_RULES),
+        "infAP": entry(InfAP, **TREC_EVAL_RULES),
+        "iprec_at_recall": entry(InterpolatedPrecision, **TREC_EVAL_RULES),
+        "avg_11pt": entry(InterpolatedPrecision, **TREC_EVAL_RULES),
+        "set_P": entry(Precision, **TREC_EVAL_RULES),
+        "set_recall": entry(Recall, **TREC_EVAL_RULES),
+        "set_F": entry(F1, **TREC_EVAL_RULES),
+        "set_relative_P": entry(Recall, divide_by="listed", **TREC_EVAL_RULES),
+        "rbp": entry(RBP, **TREC_EVAL_RULES),
+        "rbp_resid": entry(RBP, part="residual", **TREC_EVAL_RULES),
+    },
+    "trec_eval as pytrec_eval averages it: users that both sides have, item id as text descending on ties; its own "
+    "spellings such as P_5 and ndcg_cut_10 are read too; nDCG takes no relevance_level",
+    version="pytrec_eval-terrier 0.5.11",
+    verified="goldens",
+    respell=respell_trec_eval,
+)
+
+
+def respell_ranx(name: str) -> str:
+    """Ranx's own spelling as a name here.
+
+    >>> respell_ranx("ndcg@10-l2"), respell_ranx("r-precision@5"), respell_ranx("rbp.95")
+    ('ndcg(at_least=2)@10', 'r_precision', 'rbp(p=0.95)')
+    """
+    name = re.sub(r"^rbp\.(\d+)", r"rbp(p=0.\1)", name)
+    head, hyphen, level = name.rpartition("-l")
+    if hyphen and level.isdecimal():
+        metric, at, cutoff = head.partition("@")
+        name = f"{metric}(at_least={level}){at}{cutoff}"
+    # A cutoff of r-precision is accepted there and does nothing.
+    return re.sub(r"^r[-_]precision(\([^)]*\))?@\d+$", r"r_precision\1", name.replace("r-precision", "r_precision"))
+
+
+# ranx takes gains from 1 up for relevant, also where they are not whole.
+RANX_RULES: dict[str, Any] = {"users": "judged", "ties": "given", "at_least": 1}
+RANX = Convention(
+    "ranx",
+    {
+        "precision": entry(Precision, **RANX_RULES),
+        "recall": entry(Recall, **RANX_RULES),
+        "f1": entry(F1, **RANX_RULES),
+        "hit_rate": entry(HitRate, **RANX_RULES),
+        "hits": entry(HitRate, count="hits", **RANX_RULES),
+        "map": entry(MAP, divide_by="relevant", **RANX_RULES),
+        "mrr": entry(MRR, **RANX_RULES),
+        "ndcg": entry(nDCG, gain="linear", **RANX_RULES),
+        "ndcg_burges": entry(nDCG, gain="exponential", **RANX_RULES),
+        "dcg": entry(DCG, gain="linear", **RANX_RULES),
+        "dcg_burges": entry(DCG, gain="exponential", **RANX_RULES),
+        "r_precision": entry(RPrecision, **RANX_RULES),
+        "rbp": entry(RBP, gain="linear", **RANX_RULES),
+    },
+    "ranx with make_comparable=True: users of the truth, linear gain, average precision over all relevant items; "
+    "levels such as ndcg@10-l2 are read too",
+    version="0.3.21",
+    verified="goldens",
+    caveat="from 16 rows on equal scores have no order there; up to 15 they keep the order they came in",
+    respell=respell_ranx,
+)
+
+
+def respell_ir_measures(name: str) -> str:
+    """ir_measures' own spelling as a name here.
+
+    >>> respell_ir_measures("IPrec(rel=2)@0.5"), respell_ir_measures("nDCG@5")
+    ('IPrec(rel=2, recall=0.5)', 'nDCG@5')
+    """
+    found = re.fullmatch(r"IPrec(?:\((.*)\))?@(\d*\.\d+)", name)
+    return name if found is None else f"IPrec({found[1] + ', ' if found[1] else ''}recall={found[2]})"
+
+
+IR_NAMES: dict[str, Any] = {
+    "names": {"rel": "at_least", "judged_only": "unjudged"},
+    "words": {"judged_only": {True: "skip", False: "keep"}},
+}
+IR_MEASURES_RULES: dict[str, Any] = {"users": "judged", "ties": "text_descending", **IR_NAMES}
+IR_MEASURES = Convention(
+    "ir_measures",
+    {
+        "nDCG": entry(
+            nDCG,
+            gain="linear",
+            users="judged",
+            ties="text_descending",
+            names={**IR_NAMES["names"], "dcg": "gain", "gains": "gain"},
+            words={**IR_NAMES["words"], "dcg": {"log2": "linear", "exp-log2": "exponential"}},
+        ),
+        "AP": entry(MAP, divide_by="relevant", **IR_MEASURES_RULES),
+        "RR": entry(MRR, **IR_MEASURES_RULES),
+        "P": entry(Precision, **IR_MEASURES_RULES),
+        "R": entry(Recall, **IR_MEASURES_RULES),
+        "Success": entry(HitRate, **IR_MEASURES_RULES),
+        "Rprec": entry(RPrecision, **IR_MEASURES_RULES),
+        "SetP": entry(Precision, **IR_MEASURES_RULES),
+        "SetR": entry(Recall, **IR_MEASURES_RULES),
+        "SetF": entry(F1, **IR_MEASURES_RULES),
+        "Bpref": entry(BPref, **IR_MEASURES_RULES),
+        "infAP": entry(InfAP, **IR_MEASURES_RULES),
+        "IPrec": entry(InterpolatedPrecision, **IR_MEASURES_RULES),
+        "Judged": entry(Judged, users="judged", ties="text_ascending"),
+        "ERR": entry(ERR, **IR_MEASURES_RULES),
+        "RBP": entry(RBP, users="judged", ties="given", **IR_NAMES),
+    },
+    "ir_measures with its default providers: every query of the qrels, 0 where the run lacks it; gains= is a list here",
+    version="0.4.3",
+    verified="goldens",
+    caveat="RR@k comes from another provider than RR and orders equal scores by id ascending: ties='text_ascending'; "
+    "nDCG(dcg='exp-log2') and ERR are rounded to 5 places there",
+    respell=respell_ir_measures,
+)
+
+BEIR_RULES: dict[str, Any] = {"users": "answered", "ties": "text_descending"}
+# Its own measures divide by all queries of the qrels and keep the order of the run.
+BEIR_CUSTOM_RULES: dict[str, Any] = {"users": "judged", "ties": "given"}
+BEIR = Convention(
+    "beir",
+    {
+        "NDCG": entry(nDCG, gain="linear", **BEIR_RULES),
+        "MAP": entry(MAP, divide_by="relevant", **BEIR_RULES),
+        "Recall": entry(Recall, **BEIR_RULES),
+        "P": entry(Precision, **BEIR_RULES),
+        "MRR": entry(MRR, **BEIR_CUSTOM_RULES),
+        "R_cap": entry(Recall, divide_by="reachable", **BEIR_CUSTOM_RULES),
+        "Accuracy": entry(HitRate, **BEIR_CUSTOM_RULES),
+    },
+    "BEIR with ignore_identical_ids=False (by default it drops an item with the id of the query): pytrec_eval for "
+    "NDCG, MAP, Recall and P; its own measures are divided by all queries of the qrels",
+    version="2.2.0",
+    verified="goldens",
+    caveat="numbers are rounded to 5 places there",
+)
+MTEB = Convention(
+    "mteb",
+    {
+        "NDCG": entry(nDCG, gain="linear", **BEIR_RULES),
+        "MAP": entry(MAP, divide_by="relevant", **BEIR_RULES),
+        "Recall": entry(Recall, **BEIR_RULES),
+        "P": entry(Precision, **BEIR_RULES),
+        "HitRate": entry(HitRate, **BEIR_RULES),
+        "MRR": entry(MRR, users="listed", ties="text_descending"),
+        "R_cap": entry(Recall, divide_by="reachable", users="judged", ties="text_descending"),
+    },
+    "MTEB: pytrec_eval over queries of both sides, MRR over the queries of the run",
+    version="2.26.24",
+    verified="goldens",
+    caveat="numbers are rounded to 5 places there; before August 2026 MRR kept the order of the run",
+)
+
+SENTENCE_TRANSFORMERS_RULES: dict[str, Any] = {"ties": "text_ascending"}
+SENTENCE_TRANSFORMERS = Convention(
+    "sentence_transformers",
+    {
+        "ndcg": entry(nDCG, gain="binary", **SENTENCE_TRANSFORMERS_RULES),
+        "map": entry(MAP, **SENTENCE_TRANSFORMERS_RULES),
+        "mrr": entry(MRR, **SENTENCE_TRANSFORMERS_RULES),
+        "precision": entry(Precision, **SENTENCE_TRANSFORMERS_RULES),
+        "recall": entry(Recall, **SENTENCE_TRANSFORMERS_RULES),
+        "accuracy": entry(HitRate, **SENTENCE_TRANSFORMERS_RULES),
+    },
+    "sentence-transformers' InformationRetrievalEvaluator: queries with a relevant document, equal scores by id as "
+    "text, ascending",
+    version="6.2.0",
+    verified="goldens",
+)
+
+LLAMA_INDEX_RULES: dict[str, Any] = {"users": "both", "ties": "given"}
+LLAMA_INDEX = Convention(
+    "llama_index",
+    {
+        "NDCG": entry(nDCG, gain="binary", ideal="all", **LLAMA_INDEX_RULES),
+        "AveragePrecision": entry(MAP, divide_by="relevant", **LLAMA_INDEX_RULES),
+        "MRR": entry(
+            MRR,
+            names={"use_granular_mrr": "mean_of"},
+            words={"use_granular_mrr": {True: "hits", False: "first"}},
+            **LLAMA_INDEX_RULES,
+        ),
+        "HitRate": entry(HitRate, **LLAMA_INDEX_RULES),
+        "granular_HitRate": entry(Recall, **LLAMA_INDEX_RULES),
+        "Precision": entry(Precision, divide_by="shown", **LLAMA_INDEX_RULES),
+        "Recall": entry(Recall, **LLAMA_INDEX_RULES),
+    },
+    "llama-index: the retriever's whole list; an empty side is an error there and does not count here",
+    version="0.14.25",
+    verified="goldens",
+)
+HAYSTACK_RULES: dict[str, Any] = {"users": "listed", "ties": "given"}
+HAYSTACK = Convention(
+    "haystack",
+    {
+        "DocumentNDCGEvaluator": entry(nDCG, gain="linear", ideal="all", **HAYSTACK_RULES),
+        "DocumentMAPEvaluator": entry(MAP, divide_by="relevant", **HAYSTACK_RULES),
+        "DocumentMRREvaluator": entry(MRR, **HAYSTACK_RULES),
+        "DocumentRecallEvaluator": entry(HitRate, **HAYSTACK_RULES),
+        "multi_hit_DocumentRecallEvaluator": entry(Recall, **HAYSTACK_RULES),
+    },
+    "haystack: every question, 0 without truth, the whole list; recall is 0 or 1 by default (single_hit)",
+    version="3.4.0",
+    verified="goldens",
+)
+MLFLOW_RULES: dict[str, Any] = {"users": "listed", "ties": "given"}
+MLFLOW = Convention(
+    "mlflow",
+    {
+        "precision_at_k": entry(Precision, divide_by="shown", **MLFLOW_RULES),
+        "recall_at_k": entry(Recall, empty="match", **MLFLOW_RULES),
+        "ndcg_at_k": entry(nDCG, gain="binary", ideal="listed", empty="match", **MLFLOW_RULES),
+    },
+    "MLflow: every row; a row without retrieved and without relevant documents scores 1 in recall and nDCG; short "
+    "lists are measured against short ideal lists",
+    version="3.17.2",
+    verified="goldens",
+)
+
+RETRIEVAL = (TREC_EVAL, RANX, IR_MEASURES, BEIR, MTEB, SENTENCE_TRANSFORMERS, LLAMA_INDEX, HAYSTACK, MLFLOW)

@@ -1,0 +1,498 @@
+"""Which name of which convention a record of the peers' golden files asks for, or why none is meant to give it.
+
+A library's function takes a record and returns an `Asked`. `outside` reasons refer to the notes on conventions: what a
+library's row there leaves out on purpose.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bridgeval.engine.metric import literal
+from bridgeval.errors import BridgevalError
+from bridgeval.spec import parse
+from tests.golden.peer_feeds import World, drop_own_ids, drop_zeros, relabel
+
+Record = dict[str, Any]
+
+# Compared to 1e-6: they compute in float32.
+FLOAT32 = {"recbole gauc", "torchmetrics", "torcheval", "torch_geometric", "rax", "keras-rs", "lightfm"}
+# Where scores are equal their order is that of an unstable sort or top-k.
+NO_ORDER = {"recpack", "recometrics", "jurity", "keras-rs"}
+# Library -> the number of places that it rounds a record to.
+ROUNDED: dict[str, Callable[[Record], int | None]] = {
+    "beir": lambda record: 5,
+    "mteb": lambda record: None if record["metric"].startswith("MRR") else 5,
+    "ir_measures": lambda record: 5 if "exp-log2" in record["metric"] or record["metric"].startswith("ERR") else None,
+    "recmetrics": lambda record: 4 if record["metric"].startswith("recommender_") else None,
+}
+
+BEYOND = "no metric of accuracy: coverage, diversity, novelty, popularity or a curve, which the tables do not name"
+WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
+DEFECT = "a defect of the library that more-conventions.md labels"
+HOLE = "Hole counts documents that no query judged, whatever the query at hand"
+LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
+NAN_SPREADS = "users without truth are NaN there, and so is the mean"
+OTHER = "another measure than those of more-conventions.md"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question for `evaluate`.
+
+    Attributes:
+        metric: a name of a convention.
+        change: of the data, beside the feed.
+        outside: why nothing here is meant to give the record.
+        value_outside: the same of the value alone, not of users.
+        no_order: whether equal scores have no order in this metric.
+        pick: the number of theirs, of a value that has several.
+        finish_user: from our value of a user to theirs.
+    """
+
+    metric: str = ""
+    change: Callable[[World], World] | None = None
+    outside: str = ""
+    value_outside: str = ""
+    no_order: bool = False
+    pick: Callable[[Any], Any] = lambda value: value
+    finish_user: Callable[[float], float] = float
+
+
+def ask(library: str, record: Record) -> Asked:
+    """The question that a record asks; of a metric without a name here, that it is outside."""
+    if library not in LIBRARIES:
+        return Asked(outside="no convention of this library")
+    asked = LIBRARIES[library](record)
+    if asked.outside or "error" in record:
+        return asked
+    try:
+        parse(asked.metric)
+    except BridgevalError as error:
+        return Asked(outside=f"{OTHER}: {error}")
+    return asked
+
+
+def write(toolkit: str, metric: str, params: Record | None = None, k: int | None = None) -> str:
+    given = ", ".join(f"{name}={literal(value)}" for name, value in (params or {}).items())
+    return f"{toolkit}:{metric}" + (f"({given})" if given else "") + ("" if k is None else f"@{k}")
+
+
+def _binary(world: World) -> World:
+    return relabel(world, _is_positive)
+
+
+def _is_positive(gain: float) -> float:
+    return float(gain > 0)
+
+
+def _quarter(world: World) -> World:
+    return relabel(world, lambda gain: gain / 4)
+
+
+LABELS = {"gain > 0": _binary, "gain / 4": _quarter, "gains": None}
+
+
+def _params(record: Record, *names: str) -> Record:
+    return {name: record["params"][name] for name in names if name in record["params"]}
+
+
+def _bare(record: Record) -> str:
+    """The metric without its cutoff."""
+    return re.sub(r"@(-?\d+)$", "", record["metric"])
+
+
+def trec_eval(record: Record) -> Asked:
+    metric, level = record["metric"], record["params"]["relevance_level"]
+    if metric.startswith(("num_", "G", "binG", "utility", "Rndcg", "ndcg_rel", "Rprec_mult", "set_map")):
+        return Asked(outside="a measure of trec_eval that is not offered: counts, and what section 5.4 does not name")
+    (own,) = parse(f"trec_eval:{metric}")
+    name = f"trec_eval:{metric}"
+    if level != 1 and own.name != "nDCG":
+        head, at, k = str(own).partition("@")
+        given = f"relevance_level={level}"
+        name = (f"{head[:-1]}, {given})" if head.endswith(")") else f"{head}({given})") + at + k
+    geometric = metric.startswith("gm_")
+    return Asked(name, finish_user=(lambda value: math.log(max(value, 1e-5))) if geometric else float)
+
+
+def ranx(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric.startswith("bpref"):
+        return Asked(outside="ranx's bpref is not trec_eval's (more-conventions.md 6.1.9)")
+    return Asked(f"ranx:{metric}", no_order=record["fixture"] == "E")
+
+
+def ir_measures(record: Record) -> Asked:
+    metric = record["metric"]
+    name, _, k = metric.partition("@")
+    if metric.startswith(("Num", "Compat", "Accuracy", "SetAP", "SetP(relative", "BPM", "INS", "NERR", "SDCG")):
+        return Asked(
+            outside="a measure of ir_measures that is not offered: counts, SetAP, Compat, and the C/W/L family"
+        )
+    if found := re.search(r"gains=\{(.*)\}", metric):
+        gains = [int(one.split(":")[1]) for one in found[1].split(",")]
+        metric = re.sub(r"gains=\{.*\}", f"gains={gains}", metric)
+    if re.match(r"RR(\(rel=2\))?@", metric):
+        metric = f'{name[:-1]}, ties="text_ascending")@{k}' if "(" in name else f'RR(ties="text_ascending")@{k}'
+    return Asked(f"ir_measures:{metric}")
+
+
+def beir(record: Record) -> Asked:
+    if record["metric"].startswith("Hole"):
+        return Asked(outside=HOLE)
+    dropped = drop_own_ids if record["params"].get("ignore_identical_ids") else None
+    return Asked(f"beir:{record['metric']}", dropped)
+
+
+def mteb(record: Record) -> Asked:
+    if record["metric"].startswith("nAUC"):
+        return Asked(outside=BEYOND)
+    if record["metric"].startswith("Hole"):
+        return Asked(outside=HOLE)
+    if record["metric"].startswith("Accuracy"):
+        return Asked(outside="MTEB returns a list of the queries with a hit alone; the recorder's mean of it is 1")
+    metric = record["metric"].replace("_at_", "@")
+    return Asked(f"mteb:{metric}")
+
+
+def sentence_transformers(record: Record) -> Asked:
+    return Asked(f"sentence_transformers:{record['metric']}")
+
+
+def llama_index(record: Record) -> Asked:
+    params, metric, k = record["params"], record["metric"], record["cutoff"]
+    if params.get("use_granular_hit_rate"):
+        metric = "granular_HitRate"
+    if params.get("mode") == "exponential":
+        return Asked(write("llama_index", metric, {"gain": "exponential"}, k), _binary_relevant)
+    return Asked(write("llama_index", metric, _params(record, "use_granular_mrr"), k), _binary_relevant)
+
+
+def _binary_relevant(world: World) -> World:
+    return _binary(drop_zeros(world))
+
+
+def haystack(record: Record) -> Asked:
+    graded = "score" in record["params"]
+    metric = "multi_hit_" * (record["params"].get("mode") == "multi_hit") + record["metric"]
+    return Asked(write("haystack", metric, {}, record["cutoff"]), _name_all if graded else _all_rows)
+
+
+def _drop_idle(world: World) -> World:
+    """Without the truth of users to whom nothing is relevant."""
+    return world.map(lambda one: one if one.relevant else replace(one, truth=[]))
+
+
+def _name_all(world: World) -> World:
+    return replace(_drop_idle(world), empty_lists=True, empty_truths=True)
+
+
+def mlflow(record: Record) -> Asked:
+    if "aggregate" in record["params"]:
+        return Asked(outside="the variance and the 90th percentile of users' values")
+    return Asked(write("mlflow", record["metric"], {}, record["cutoff"]), _all_rows)
+
+
+def _all_rows(world: World) -> World:
+    return replace(_binary_relevant(world), empty_lists=True, empty_truths=True)
+
+
+def sklearn(record: Record) -> Asked:
+    metric, params = record["metric"], record["params"]
+    if metric in ("coverage_error", "label_ranking_loss"):
+        return Asked(outside=OTHER)
+    given = {"discount": "ln"} if params.get("log_base") == "e" else {}
+    if params.get("ignore_ties"):
+        given["ties"] = "given"
+    return Asked(write("sklearn", metric, given, record["cutoff"]), no_order=bool(params.get("ignore_ties")))
+
+
+def xgboost(record: Record) -> Asked:
+    if "weight" in record["params"]:
+        return Asked(outside=WEIGHTS)
+    metric, change = record["metric"], LABELS[record["params"].get("labels", "gains")]
+    if "ndcg_exp_gain" in record["params"]:
+        name, at, k = metric.partition("@")
+        metric = f"{name}(ndcg_exp_gain=False){at}{k}"
+    return Asked(f"xgboost:{metric}", change)
+
+
+def lightgbm(record: Record) -> Asked:
+    if "weight" in record["params"]:
+        return Asked(outside=WEIGHTS)
+    gains = record["params"].get("label_gain")
+    given = {"label_gain": [int(one) for one in gains.split(",")]} if gains else {}
+    return Asked(write("lightgbm", record["metric"], given, record["cutoff"]))
+
+
+def catboost(record: Record) -> Asked:
+    if "weight" in record["params"]:
+        return Asked(outside=WEIGHTS)
+    if record["metric"].startswith("Query"):
+        return Asked(outside=OTHER)
+    return Asked(f"catboost:{record['metric']}", LABELS[record["params"].get("labels", "gains")])
+
+
+def torchmetrics(record: Record) -> Asked:
+    metric, params = record["metric"], record["params"]
+    if metric.startswith(("RetrievalPrecisionRecallCurve", "RetrievalRecallAt", "RetrievalAUROC", "RetrievalFallOut")):
+        return Asked(outside=OTHER)
+    graded = metric == "RetrievalNormalizedDCG"
+    return Asked(
+        write("torchmetrics", metric, params, record["cutoff"]), None if graded else _binary, no_order=not graded
+    )
+
+
+def torcheval(record: Record) -> Asked:
+    metric = record["metric"]
+    if record["params"].get("empty_target_action") in ("pos", "skip"):
+        return Asked(outside="the class takes a list without a hit in its first k rows for one without relevant rows")
+    given = _params(record, "limit_k_to_size")
+    return Asked(
+        write("torcheval", metric, given, record["cutoff"]),
+        None if record["feed"] == "onetarget" else _binary,
+        no_order=metric == "retrieval_precision",
+    )
+
+
+def rax(record: Record) -> Asked:
+    if record["metric"] == "opa_metric":
+        return Asked(outside=OTHER)
+    return Asked(write("rax", record["metric"], {}, record["cutoff"]), LABELS[record["params"]["labels"]])
+
+
+def keras_rs(record: Record) -> Asked:
+    return Asked(write("keras_rs", record["metric"], {}, record["cutoff"]))
+
+
+def torch_geometric(record: Record) -> Asked:
+    if record["metric"].endswith(("Popularity", "Coverage", "Diversity", "Personalization")):
+        return Asked(outside=BEYOND)
+    if record["params"].get("weighted") and record["metric"] == "LinkPredRecall":
+        return Asked(outside="recall by weight")
+    return Asked(write("pyg", record["metric"], _params(record, "weighted"), record["cutoff"]), drop_zeros)
+
+
+def rectools(record: Record) -> Asked:
+    names = ("Precision", "Recall", "F1Beta", "HitRate", "MAP", "MRR", "NDCG")
+    if record["metric"] not in names:
+        return Asked(outside=BEYOND)
+    given = _params(record, "r_precision", "divide_by_k", "divide_by_achievable", "beta")
+    return Asked(write("rectools", record["metric"], given, record["cutoff"]), drop_zeros)
+
+
+def lenskit(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric in ("ExposureGini", "ListGini", "ListLength"):
+        return Asked(outside=BEYOND)
+    change = _drop_idle if record["params"].get("gain") == "rating" else drop_zeros
+    return Asked(write("lenskit", metric, record["params"], record["cutoff"]), change)
+
+
+def recommenders(record: Record) -> Asked:
+    metric, params = record["metric"], record["params"]
+    if metric in ("auc", "exp_var", "rsquared", "logloss") or record["feed"] == "train=truth":
+        return Asked(outside=BEYOND)
+    if metric == "r_precision_at_k":
+        return Asked(outside="users without a hit drop out of the mean (more-conventions.md 6.1.4)")
+    if metric in ("rmse", "mae"):
+        return Asked(f"recommenders:{metric}")
+    graded = params.get("score_type") in ("raw", "exp")
+    given = _params(record, "score_type", "discfun_type") | ({"above": 0.0} if graded else {})
+    if "relevancy_method" in params:
+        # The frame is taken for the first k places, as it stands, however long it is.
+        if metric in ("precision_at_k", "ndcg_at_k", "map_at_k"):
+            return Asked(outside="relevancy_method=None: whole lists, yet the default k in the denominator")
+        return Asked(write("recommenders", metric, {"order": "given"}), drop_zeros)
+    return Asked(write("recommenders", metric, given, record["cutoff"]), drop_zeros)
+
+
+def irspack(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric in ("appeared_item", "catalog_coverage", "entropy", "gini_index", "n_items", "total_user", "valid_user"):
+        return Asked(outside=BEYOND)
+    return Asked(write("irspack", metric, _params(record, "recall_with_cutoff"), record["cutoff"]), drop_zeros)
+
+
+def recpack(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric in ("CoverageK", "IPSHitRateK", "IntraListDiversityK", "PercentileRanking", "DiscountedGainK"):
+        return Asked(outside=BEYOND)
+    return Asked(write("recpack", metric, {}, record["cutoff"]), drop_zeros)
+
+
+def recbole(record: Record) -> Asked:
+    metric = record["metric"]
+    if record["feed"] == "items10":
+        return Asked(outside=BEYOND)
+    return Asked(f"recbole:{metric}", drop_zeros, no_order=record["feed"] != "lists" and metric != "gauc")
+
+
+def implicit(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric.lower().startswith("auc"):
+        return Asked(outside="implicit's AUC takes the tail of the list as a straight line")
+    name = {"mean_average_precision_at_k": "map", "ndcg_at_k": "ndcg", "precision_at_k": "precision"}.get(
+        metric, metric
+    )
+    return Asked(write("implicit", name, {}, record["cutoff"]), drop_zeros)
+
+
+def lightfm(record: Record) -> Asked:
+    if record["metric"] == "auc_score":
+        return Asked(outside=OTHER)
+    change = _without_trained if "train" in record["params"] else drop_zeros
+    name = write("lightfm", record["metric"], _params(record, "preserve_rows"), record["cutoff"])
+    spreads = record["metric"] == "recall_at_k" and record["params"]["preserve_rows"]
+    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "")
+
+
+def _without_trained(world: World) -> World:
+    """Without the first two rows of each group that have no gain: they were given as training items."""
+
+    def drop(one: Any) -> Any:
+        gains = dict(one.truth)
+        trained = [item for item, _ in one.shown if not gains.get(item, 0) > 0][:2]
+        return replace(one, shown=[row for row in one.shown if row[0] not in trained], truth=one.relevant)
+
+    return world.map(drop)
+
+
+def cornac(record: Record) -> Asked:
+    metric = _bare(record)
+    if metric in ("AUC", "NCRR"):
+        return Asked(outside=OTHER)
+    # Precision of an empty list is 0 / 0 there, without a cutoff.
+    given = {"users": "both"} if record["metric"] == "Precision@-1" else {}
+    return Asked(write("cornac", metric, given, record["cutoff"]), drop_zeros)
+
+
+def surprise(record: Record) -> Asked:
+    if record["metric"] == "fcp":
+        return Asked(outside="FCP is new work (more-conventions.md 2.1)")
+    return Asked(f"surprise:{record['metric']}")
+
+
+def jurity(record: Record) -> Asked:
+    if record["metric"] in ("AUC", "CTR"):
+        return Asked(outside=OTHER)
+    if record["ids"] == "str":
+        return Asked(outside="string ids give 0 there (more-conventions.md 6.1.11)")
+    return Asked(
+        write("jurity", record["metric"], {}, record["cutoff"]),
+        None if "actual" in record["params"] else drop_zeros,
+        pick=lambda value: next(iter(value.values())),
+    )
+
+
+def rankereval(record: Record) -> Asked:
+    metric, params = record["metric"], record["params"]
+    if metric in ("FirstRelevantRank", "MeanRanks", "HitRate"):
+        return Asked(outside=OTHER)
+    if params.get("relevance_scaling") == "power":
+        return Asked(outside="relevance_scaling='power' is r^2 - 1 (more-conventions.md 6.1.3)")
+    given = _params(record, "nan_handling", "truncated")
+    spreads = params["nan_handling"] == "propagate"
+    if spreads:
+        given["nan_handling"] = "drop"
+    if params.get("truncated") and metric == "Precision" and given["nan_handling"] == "drop":
+        # An empty list is 0 / 0 too.
+        given["users"] = "both"
+    return Asked(
+        write("rankereval", metric, given, record["cutoff"]),
+        _name_all if "DCG" in metric else _all_rows,
+        value_outside=NAN_SPREADS if spreads else "",
+    )
+
+
+def recmetrics(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric not in ("mark", "recommender_precision", "recommender_recall"):
+        return Asked(outside=BEYOND)
+    return Asked(write("recmetrics", metric, {}, record["cutoff"]), _all_rows)
+
+
+def recometrics(record: Record) -> Asked:
+    if "AUC" in record["metric"]:
+        return Asked(outside=OTHER)
+    return Asked(f"recometrics:{record['metric']}", drop_zeros)
+
+
+def rexmex(record: Record) -> Asked:
+    metric = record["metric"]
+    if metric not in ("average_precision_at_k", "hits_at_k"):
+        return Asked(outside=OTHER)
+    return Asked(write("rexmex", metric, {}, record["cutoff"]), _all_rows)
+
+
+def evidently(record: Record) -> Asked:
+    metric, params = record["metric"], record["params"]
+    if metric in ("MAPKMetric", "MARKMetric"):
+        return Asked(outside=DEFECT)
+    if metric in ("FBetaTopKMetric", "PersonalizationMetric"):
+        return Asked(outside=OTHER)
+    given = {"ties": "given"} if params["recommendations_type"] == "rank" else {}
+    given |= _params(record, "no_feedback_users", "min_rel_score")
+    if metric == "NDCGKMetric" and "min_rel_score" in params:
+        given["gain"] = "binary"
+    # Values by cutoff: from "1" for MRR, from "0" for the hit rate.
+    key = str(record["cutoff"] - (metric == "HitRateKMetric"))
+    return Asked(
+        write("evidently", metric, given, record["cutoff"]),
+        pick=lambda value: value[key] if isinstance(value, dict) else value,
+        value_outside=LONGEST if isinstance(record.get("value"), dict) and key not in record["value"] else "",
+    )
+
+
+def ml_metrics(record: Record) -> Asked:
+    return Asked(write("ml_metrics", record["metric"], {}, record["cutoff"]), _all_rows)
+
+
+# Changes of what the feed lays out, not of the fixture.
+AFTER = (_without_trained, drop_own_ids)
+LIBRARIES: dict[str, Callable[[Record], Asked]] = {
+    "pytrec_eval": trec_eval,
+    "ranx": ranx,
+    "ir_measures": ir_measures,
+    "ir_measures_cwl": ir_measures,
+    "beir": beir,
+    "mteb": mteb,
+    "sentence-transformers": sentence_transformers,
+    "llama-index": llama_index,
+    "haystack": haystack,
+    "mlflow": mlflow,
+    "scikit-learn": sklearn,
+    "xgboost": xgboost,
+    "xgboost_weights": xgboost,
+    "lightgbm": lightgbm,
+    "lightgbm_weights": lightgbm,
+    "catboost": catboost,
+    "catboost_weights": catboost,
+    "torchmetrics": torchmetrics,
+    "torcheval": torcheval,
+    "rax": rax,
+    "keras-rs": keras_rs,
+    "torch_geometric": torch_geometric,
+    "rectools": rectools,
+    "lenskit": lenskit,
+    "recommenders": recommenders,
+    "irspack": irspack,
+    "recpack": recpack,
+    "recbole": recbole,
+    "implicit": implicit,
+    "lightfm": lightfm,
+    "cornac": cornac,
+    "surprise": surprise,
+    "jurity": jurity,
+    "rankereval": rankereval,
+    "recmetrics": recmetrics,
+    "recometrics": recometrics,
+    "rexmex": rexmex,
+    "evidently": evidently,
+    "ml_metrics": ml_metrics,
+}

@@ -1,0 +1,45 @@
+"""Numbers of other evaluators: what is compared, library by library, and what is outside on purpose."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from bridgeval import plugins
+from tests.golden import peers
+from tests.golden.compare import DATA
+from tests.golden.peer_names import LIBRARIES
+
+FILES = sorted(path for path in (DATA / "peers").glob("*.json") if not path.name.startswith("fixture_"))
+# Files in which nothing is compared: group weights are not read.
+NOTHING = {"xgboost_weights", "lightgbm_weights", "catboost_weights"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_convention_gives_the_numbers_of_its_library(path):
+    found = list(peers.comparisons(path, json.loads(path.read_text(encoding="utf-8"))))
+    assert [one for one in found if one.differs] == []
+    compared = Counter(one.kind for one in found)["compared"]
+    assert compared == 0 if path.stem in NOTHING else compared > 0
+
+
+def test_every_library_has_a_reader():
+    assert {path.stem for path in FILES} == set(LIBRARIES)
+
+
+def test_a_library_that_is_not_known_is_outside_and_no_error(tmp_path):
+    record = {"metric": "x", "params": {}, "cutoff": 5, "fixture": "A", "ids": "int", "feed": "lists", "value": 0.5}
+    (found,) = peers.comparisons(tmp_path / "unheard.json", {"records": [{**record, "value_by": "library"}]})
+    assert found.outside == "no convention of this library"
+
+
+def test_each_table_that_rests_on_goldens_is_asked_by_some_record():
+    asked = set()
+    for path in FILES:
+        for record in json.loads(path.read_text(encoding="utf-8"))["records"]:
+            if "error" not in record:
+                asked.add(peers.ask(path.stem, record).metric.partition(":")[0])
+    by_goldens = {name for name, table in plugins.installed().conventions.items() if table.verified == "goldens"}
+    assert by_goldens - {"replay", "replay-experimental", "warprec", "librec"} == asked - {""}
