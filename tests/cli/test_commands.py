@@ -265,6 +265,15 @@ def test_explain_says_why_two_numbers_differ(run):
     assert 'ideal: "k" -> "reachable"' in done.stdout
 
 
+def test_explain_writes_a_paragraph_plain_data_or_a_page(run):
+    asked = ("explain", "recs.csv", "truth.csv", "rectools:NDCG@3", "ranx:ndcg@3", "--format")
+    assert run(*asked, "md").stdout.startswith("On the same data `rectools:NDCG@3` is ")
+    assert json.loads(run(*asked, "json").stdout)["first"] == "rectools:NDCG@3"
+    page = run(*asked, "html").stdout
+    assert page.startswith("<!doctype html>")
+    assert "<svg" in page
+
+
 def test_explain_refuses_two_different_metrics(run):
     done = run("explain", "recs.csv", "truth.csv", "nDCG@3", "MAP@3")
     assert done.returncode == 2
