@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any
 
 from bridgeval import spec
@@ -40,6 +41,8 @@ AXES = {
     "lone": "the interval if only one user has a value",
     "repeated": "whether a repeated item is a hit again",
     "count": "whether hits are counted or only one is needed",
+    "mean_of": "which reciprocal ranks are averaged",
+    "seed": "the seed of random ties",
     "average": "whether the mean is over pairs or users",
     "weight": "how users are weighted",
 }
@@ -83,7 +86,11 @@ class Switch:
         >>> Switch("ideal", "reachable", "k").text
         'ideal: "reachable" -> "k"'
         """
-        return f"{self.parameter}: {literal(self.before)} -> {literal(self.after)}"
+        return f"{self.parameter}: {self._spell(self.before)} -> {self._spell(self.after)}"
+
+    def _spell(self, value: Any) -> str:
+        # A cutoff beyond the end of every list.
+        return "the whole list" if self.parameter == "k" and value == sys.maxsize else literal(value)
 
 
 @dataclass(frozen=True)
@@ -243,18 +250,16 @@ def explain(
     if not is_kin(type(start), type(end)):
         raise _refuse_kinship(start, end)
     changes = {change.parameter: change for change in compare_metrics(start, end)}
-    alone = {name: _switch(start, end, [name], changes) for name in changes}
+    alone = {name: metric for name in changes if (metric := _switch(start, end, [name], changes)) is not None}
     effects = _compute_values(recommendations, relevance, [start, end, *alone.values()], given)
     towards = math.copysign(1, effects[1] - effects[0])
-    moves = {name: value - effects[0] for name, value in zip(changes, effects[2:], strict=True)}
-    order = sorted(changes, key=lambda name: -towards * moves[name])
-    passed = accumulate(([name] for name in order), initial=[])
-    values = _compute_values(
-        recommendations, relevance, [_switch(start, end, names, changes) for names in passed], given
-    )
+    moves = {name: value - effects[0] for name, value in zip(alone, effects[2:], strict=True)}
+    order = sorted(changes, key=lambda name: -towards * moves.get(name, -math.inf * towards))
+    path = _find_path(start, end, order)
+    values = _compute_values(recommendations, relevance, [replace(start, label=None), *path.values()], given)
     steps = [
-        Step(name, changes[name].before, changes[name].after, after - before, moves[name])
-        for name, before, after in zip(order, values, values[1:], strict=False)
+        Step(name, changes[name].before, changes[name].after, after - before, moves.get(name, math.nan))
+        for name, (before, after) in zip(path, pairwise(values), strict=True)
     ]
     steps.sort(key=lambda step: -abs(step.effect))
     natives = (str(replace(start, label=None)), str(replace(end, label=None)))
@@ -283,11 +288,35 @@ def _list_shared(first: type[Metric], second: type[Metric]) -> set[str]:
     return {name for name in first.default_parameters() if name in own or FLAT.get(name, ("",))[0] in own}
 
 
-def _switch(start: Metric, end: Metric, names: Collection[str], changes: Iterable[str]) -> Metric:
-    """The metric on the way from start to end after these parameters were switched."""
+def _switch(start: Metric, end: Metric, names: Collection[str], changes: Iterable[str]) -> Metric | None:
+    """The metric on the way from start to end after these parameters were switched; None if there is no such metric."""
     base, other = (end, start) if METRIC in names else (start, end)
     moved = [name for name in changes if name != METRIC and (name in names) is (base is start)]
-    return replace(base.with_parameters(**{name: other.parameters[name] for name in moved}), label=None)
+    try:
+        return replace(base.with_parameters(**{name: other.parameters[name] for name in moved}), label=None)
+    except BadParameterError:
+        return None
+
+
+def _find_path(start: Metric, end: Metric, order: Sequence[str]) -> dict[str, Metric]:
+    """Parameter -> the metric after it was switched, in this order as far as the metrics between exist."""
+    path: dict[str, Metric] = {}
+    while len(path) < len(order):
+        found = (
+            (name, metric)
+            for name in order
+            if name not in path and (metric := _switch(start, end, [*path, name], order)) is not None
+        )
+        step = next(found, None)
+        if step is None:
+            left = ", ".join(name for name in order if name not in path)
+            raise BadParameterError(
+                f"there is no way from {start} to {end}",
+                f"no metric in between when one of {left} is switched",
+                "explain a metric that is nearer first",
+            )
+        path[step[0]] = step[1]
+    return path
 
 
 def _refuse_kinship(start: Metric, end: Metric) -> BadParameterError:
