@@ -31,7 +31,7 @@ FEW = 6
 
 
 @dataclass(frozen=True)
-class Definition:
+class Candidate:
     """A definition of a metric that was tried.
 
     Attributes:
@@ -60,7 +60,7 @@ class Match:
 
     value: float
     off: float
-    definitions: tuple[Definition, ...]
+    definitions: tuple[Candidate, ...]
     felt: tuple[Switch, ...] = ()
 
     @property
@@ -220,7 +220,10 @@ def identify(
     """
     number, allowed = _read_value(value, digits, tolerance)
     asked = _read_metric(metric, given.pop("convention", None), cutoffs)
-    tried = _list_definitions(asked, answered_needs(frozenset(name for name, one in given.items() if one is not None)))
+    answered = answered_needs(frozenset(name for name, one in given.items() if one is not None))
+    tried = _list_definitions(asked, answered)
+    if not tried:
+        asked.metric.needs().check(asked.name, answered)
     values = _compute_values(recommendations, relevance, [one.metric for one in tried], given)
     if not any(map(math.isfinite, values.values())):
         raise InputError(
@@ -316,10 +319,10 @@ def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name)).lower()
 
 
-def _list_definitions(asked: _Asked, answered: frozenset[str]) -> list[Definition]:
+def _list_definitions(asked: _Asked, answered: frozenset[str]) -> list[Candidate]:
     """What to try, the plainest first: the metric named, all names of its kind, then variants of these."""
     names = {str(one): one for one in [asked.metric, *_list_names(asked)]}
-    known = [Definition(name, replace(one, label=None), asked.compare(one)) for name, one in names.items()]
+    known = [Candidate(name, replace(one, label=None), asked.compare(one)) for name, one in names.items()]
     known = [one for one in known if one.metric.needs().required <= answered | MOSTLY_ANSWERED]
     known.sort(key=lambda one: (asked.place(one.metric), len(one.switches)))
     seen = {one.metric for one in known}
@@ -330,7 +333,7 @@ def _list_definitions(asked: _Asked, answered: frozenset[str]) -> list[Definitio
                 if varied not in seen and varied.needs().required <= answered:
                     seen.add(varied)
                     name = _name_variant(one.name, parameters)
-                    variants.append(Definition(name, varied, asked.compare(varied), one.metric))
+                    variants.append(Candidate(name, varied, asked.compare(varied), one.metric))
     return known + sorted(variants, key=lambda one: (asked.place(one.metric), len(one.switches)))
 
 
@@ -370,7 +373,7 @@ def _vary(metric: Metric, ties: bool) -> Iterator[tuple[Metric, dict[str, Any]]]
     """A metric with every other population, if asked for also with every order of ties; and what was changed."""
     if not isinstance(metric, RankingMetric):
         return
-    orders = list_choices(Ranking)["ties"] if ties else [metric.ranking.ties]  # type: ignore[arg-type]
+    orders = list_choices(Ranking)["ties"] if ties else [metric.ranking.ties]
     for users, tied in product(list_choices(type(metric))["users"], orders):  # type: ignore[arg-type]
         own = {"users": metric.users, "ties": metric.ranking.ties}
         parameters = {name: one for name, one in (("users", users), ("ties", tied)) if one != own[name]}
@@ -423,14 +426,14 @@ def _find_felt(recommendations: Any, relevance: Any, found: list[Match], given: 
     return tuple(told)
 
 
-def _group(tried: list[Definition], values: dict[Metric, float]) -> dict[float, list[Definition]]:
+def _group(tried: list[Candidate], values: dict[Metric, float]) -> dict[float, list[Candidate]]:
     """Definitions by the number that they give; of the variants of a number only the plainest."""
     levels: dict[float, float] = {}
     level = -math.inf
     for value in sorted({values[one.metric] for one in tried}):
         level = value if value - level > SAME else level
         levels[value] = level
-    groups: dict[float, list[Definition]] = {}
+    groups: dict[float, list[Candidate]] = {}
     for one in tried:
         group = groups.setdefault(levels[values[one.metric]], [])
         plain = [len(other.switches) for other in group if other.varies is not None]
