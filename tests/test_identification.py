@@ -251,3 +251,18 @@ def test_names_are_escaped_in_html():
     shown = bridgeval.identify(SHOWN, RELEVANT, 0.6, "hr@5", digits=4)._repr_html_()
     assert "HitRate(users=&#34;any&#34;)@5" in shown
     assert 'users="any"' not in shown
+
+
+@pytest.mark.spark
+def test_spark_frames_are_identified_by_the_same_plan(spark):
+    shown = [(user, item, float(score)) for user, rows in SHOWN.items() for item, score in rows]
+    truth = [(user, item) for user, items in RELEVANT.items() for item in items]
+    found = bridgeval.identify(
+        spark.createDataFrame(shown, ["user_id", "item_id", "score"]),
+        spark.createDataFrame(truth, ["user_id", "item_id"]),
+        0.2707,
+        "ndcg@5",
+    )
+    # RecTools: 0.2707
+    assert found.matches[0].names[0] == "rectools:NDCG@5"
+    assert [switch.parameter for switch in found.matches[0].felt] == ["ideal"]
