@@ -162,8 +162,8 @@ class Explanation:
         >>> found = explain(shown, relevant, "MAP@2", "MAP(divide_by='k', users='both')@2")
         >>> print(found.to_markdown())
         On the same data `MAP@2` is 0.5000 and `MAP(users="both", divide_by="k")@2` is 0.3750, a difference of -0.1250.
-        Of this, -0.1250 is due to the denominator (`divide_by: "reachable" -> "k"`). Without effect on this data:
-        the users averaged over (`users: "relevant" -> "both"`). The parameters were switched one after another,
+        Of the difference, -0.1250 is due to the denominator (`divide_by: "reachable" -> "k"`). Without effect on this
+        data: the users averaged over (`users: "relevant" -> "both"`). The parameters were switched one after another,
         and their effects add up to the difference.
         """
         first, second = self.values
@@ -177,12 +177,14 @@ class Explanation:
             if name != native
         ]
         sentences = [told, f"In the terms of bridgeval {_join(natives)}." if natives else ""]
-        felt = [f"{one.effect:+.4f} is due to {one.words} (`{one.text}`)" for one in self.steps if _is_felt(one)]
-        unfelt = [f"{one.words} (`{one.text}`)" for one in self.steps if not _is_felt(one)]
-        if felt:
-            sentences.append(f"Of this, {_join(felt)}.")
-        if unfelt:
-            sentences.append(f"Without effect on this data: {_join(unfelt)}.")
+        effective = [
+            f"{one.effect:+.4f} is due to {one.words} (`{one.text}`)" for one in self.steps if _has_effect(one)
+        ]
+        idle = [f"{one.words} (`{one.text}`)" for one in self.steps if not _has_effect(one)]
+        if effective:
+            sentences.append(f"Of the difference, {_join(effective)}.")
+        if idle:
+            sentences.append(f"Without effect on this data: {_join(idle)}.")
         sentences.append(
             "The parameters were switched one after another, and their effects add up to the difference."
             if self.steps
@@ -203,12 +205,12 @@ class Explanation:
         from bridgeval.report.page.charts import draw_waterfall
         from bridgeval.report.page.rendering import render
 
-        bars = [(step.text, step.effect) for step in self.steps if _is_felt(step)]
+        bars = [(step.text, step.effect) for step in self.steps if _has_effect(step)]
         chart = draw_waterfall((self.first, self.values[0]), bars, (self.second, self.values[1]))
         return render("explanation.html", found=self, chart=chart)
 
 
-def _is_felt(step: Step) -> bool:
+def _has_effect(step: Step) -> bool:
     return abs(step.effect) > 1e-12
 
 

@@ -55,13 +55,13 @@ class Match:
         value: the number.
         off: how far it is from the number to be identified.
         definitions: installed names first, then those with another population or order of ties.
-        felt: the differences of the first one from the metric named, without those that change nothing on this data.
+        effective: the differences of the first one from the metric named that matter on this data.
     """
 
     value: float
     off: float
     definitions: tuple[Candidate, ...]
-    felt: tuple[Switch, ...] = ()
+    effective: tuple[Switch, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -132,7 +132,7 @@ class Identification:
         head = [f"| value | off by | definition | the same on this data | other than {self.asked} in |"]
         rows = [
             f"| {match.value:.6f} | {match.off:+.6f} | `{match.names[0]}` | {_few(match.names[1:], '`{}`')} | "
-            f"{'; '.join(f'{one.words} (`{one.text}`)' for one in match.felt)} |"
+            f"{'; '.join(f'{one.words} (`{one.text}`)' for one in match.effective)} |"
             for match in (*self.matches, *self.nearest)
         ]
         return "\n".join([f"{self.headline}.", "", *head, "|---:|---:|---|---|---|", *rows, ""])
@@ -155,7 +155,7 @@ class Identification:
 def _tell(match: Match, off: str) -> list[str]:
     first, *others = match.definitions
     lines = [f"{match.value:.6f}{off}  {first.name}"]
-    lines += [f"    {one.words} ({one.text})" for one in match.felt]
+    lines += [f"    {one.words} ({one.text})" for one in match.effective]
     if others:
         lines.append(f"    the same on this data: {_few([one.name for one in others])}")
     return lines
@@ -176,8 +176,8 @@ def _to_dict(match: Match) -> dict[str, Any]:
         {"name": one.name, "native": str(one.metric), "differs": [switch.text for switch in one.switches]}
         for one in match.definitions
     ]
-    felt = [one.text for one in match.felt]
-    return {"value": match.value, "off": match.off, "definitions": definitions, "felt": felt}
+    effective = [one.text for one in match.effective]
+    return {"value": match.value, "off": match.off, "definitions": definitions, "effective": effective}
 
 
 def identify(
@@ -213,7 +213,7 @@ def identify(
     >>> found = identify(shown, relevant, 0.375, "map@2", nearest=1)
     >>> found.names
     ['replay-experimental:MAP@2']
-    >>> [switch.text for switch in found.matches[0].felt]
+    >>> [switch.text for switch in found.matches[0].effective]
     ['divide_by: "reachable" -> "k"']
     >>> identify(shown, relevant, 0.9, "map@2").names
     []
@@ -234,7 +234,7 @@ def identify(
     found = [Match(level, level - number, tuple(group)) for level, group in groups.items()]
     matches = [match for match in found if abs(match.off) <= allowed]
     others = sorted((match for match in found if abs(match.off) > allowed), key=lambda match: abs(match.off))[:nearest]
-    told = _find_felt(recommendations, relevance, [*matches, *others], given)
+    told = _find_effective(recommendations, relevance, [*matches, *others], given)
     failed = tuple(one.name for one in tried if one.varies is None and math.isnan(values[one.metric]))
     return Identification(number, allowed, asked.name, told[: len(matches)], told[len(matches) :], len(values), failed)
 
@@ -406,7 +406,9 @@ def _compute_values(
     return {one.metric: report[str(one)] for one in attempts}
 
 
-def _find_felt(recommendations: Any, relevance: Any, found: list[Match], given: dict[str, Any]) -> tuple[Match, ...]:
+def _find_effective(
+    recommendations: Any, relevance: Any, found: list[Match], given: dict[str, Any]
+) -> tuple[Match, ...]:
     """The matches with the differences that matter: without one of these the number is another."""
     undone: dict[tuple[int, Switch], Metric] = {}
     for at, match in enumerate(found):
@@ -422,7 +424,7 @@ def _find_felt(recommendations: Any, relevance: Any, found: list[Match], given: 
     for at, match in enumerate(found):
         switches = match.definitions[0].switches
         idle = {one for one in switches if (at, one) in undone and abs(values[undone[at, one]] - match.value) <= SAME}
-        told.append(replace(match, felt=tuple(one for one in switches if one not in idle)))
+        told.append(replace(match, effective=tuple(one for one in switches if one not in idle)))
     return tuple(told)
 
 

@@ -95,7 +95,7 @@ def test_equal_definitions_are_one_match_and_the_plainest_is_first():
     (match,) = bridgeval.identify(SHOWN, RELEVANT, 0.4237, "ndcg@5").matches
     assert match.names[0] == "nDCG@5"
     assert {"recpack:NDCGK@5", "ranx:ndcg@5", "irspack:ndcg@5"} <= set(match.names)
-    assert match.felt == ()
+    assert match.effective == ()
 
 
 def test_only_differences_that_matter_are_told():
@@ -103,7 +103,7 @@ def test_only_differences_that_matter_are_told():
     (match,) = found.matches
     # trec_eval: 0.3995, over U1, U2 and U5, each divided by all relevant items; there are no ties.
     assert "trec_eval:map_cut@5" in match.names
-    assert {switch.parameter for switch in match.felt} == {"users", "divide_by"}
+    assert {switch.parameter for switch in match.effective} == {"users", "divide_by"}
     assert "ties" in {switch.parameter for switch in match.definitions[0].switches}
     assert 'the denominator (divide_by: "reachable" -> "relevant")' in str(found)
 
@@ -134,7 +134,7 @@ def test_ties_of_the_native_metric_are_tried():
     found = bridgeval.identify(shown, {1: ["a", "x"], 2: ["a"]}, 1.0, "mrr@2", digits=4)
     metrics = [one.metric for one in found.matches[0].definitions]
     assert bridgeval.parse('MRR(ties="item_ascending")@2')[0] in metrics
-    assert [switch.parameter for switch in found.matches[0].felt] == ["ties"]
+    assert [switch.parameter for switch in found.matches[0].effective] == ["ties"]
 
 
 def test_nothing_found_names_the_nearest_three():
@@ -151,10 +151,10 @@ def test_other_cutoffs_are_tried_if_asked_for_or_if_none_is_named():
     assert "nDCG@3" not in bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@5").names
     found = bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@5", cutoffs=[1, 3])
     assert found.matches[0].names[0] == "nDCG@3"
-    assert [switch.text for switch in found.matches[0].felt] == ["k: 5 -> 3"]
+    assert [switch.text for switch in found.matches[0].effective] == ["k: 5 -> 3"]
     unnamed = bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg")
     assert unnamed.matches[0].names[0] == "nDCG@3"
-    assert unnamed.matches[0].felt == ()
+    assert unnamed.matches[0].effective == ()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_repeated_rows_are_told():
         found = bridgeval.identify(shown, {1: ["b"]}, 0.3333, "mrr@3")
     # The repeated item keeps its place: b stands third.
     assert "lenskit:RecipRank@3" in found.matches[0].names
-    assert [switch.parameter for switch in found.matches[0].felt] == ["duplicates"]
+    assert [switch.parameter for switch in found.matches[0].effective] == ["duplicates"]
 
 
 def test_an_identification_shows_itself_in_four_ways():
@@ -265,4 +265,4 @@ def test_spark_frames_are_identified_by_the_same_plan(spark):
     )
     # RecTools: 0.2707
     assert found.matches[0].names[0] == "rectools:NDCG@5"
-    assert [switch.parameter for switch in found.matches[0].felt] == ["ideal"]
+    assert [switch.parameter for switch in found.matches[0].effective] == ["ideal"]

@@ -106,7 +106,7 @@ def write_axes(kinds: Mapping[str, Names], values: Mapping[Metric, float], known
     """Parameters in which its names differ from the native metrics, bold where a number here is another for it."""
     names = {own: metric for one in kinds.values() for own, metric in one.items()}
     having: dict[str, list[str]] = {}
-    felt = set()
+    effective = set()
     for own, metric in names.items():
         undone = dict(undo_switches(metric, known))
         for switch in find_switches(metric, known):
@@ -115,10 +115,10 @@ def write_axes(kinds: Mapping[str, Names], values: Mapping[Metric, float], known
             text = f"{switch.parameter}={literal(switch.after)}"
             having.setdefault(text, []).append(own)
             if switch in undone and not math.isclose(values[undone[switch]], values[metric], abs_tol=1e-11):
-                felt.add(text)
+                effective.add(text)
     groups: dict[tuple[str, ...], list[str]] = {}
     for text, owns in having.items():
-        groups.setdefault(tuple(owns), []).append(f"**`{text}`**" if text in felt else f"`{text}`")
+        groups.setdefault(tuple(owns), []).append(f"**`{text}`**" if text in effective else f"`{text}`")
     told = [
         ", ".join(texts) if len(owns) == len(names) else f"{', '.join(owns)}: {', '.join(texts)}"
         for owns, texts in sorted(groups.items(), key=lambda one: -len(one[0]))
