@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bridgeval.evaluation import evaluate as evaluate
     from bridgeval.explanation import explain as explain
     from bridgeval.hookspecs import hookimpl as hookimpl
+    from bridgeval.identification import identify as identify
     from bridgeval.inspection import Inspection as Inspection, inspect as inspect
     from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
     from bridgeval.report import Report as Report, Reports as Reports
@@ -65,6 +66,7 @@ _HOMES = {
     "evaluate": "bridgeval.evaluation",
     "explain": "bridgeval.explanation",
     "hookimpl": "bridgeval.hookspecs",
+    "identify": "bridgeval.identification",
     "inspect": "bridgeval.inspection",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.batch.candidates",

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import accumulate
+import math
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
 
 from bridgeval import spec
-from bridgeval.engine.metric import Metric, literal
+from bridgeval.engine.metric import FLAT, Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
 
+# The step from one native metric to another, where two have formulas of the same parts.
+METRIC = "metric"
 # Parameter -> what it decides, in words.
 AXES = {
+    METRIC: "the formula",
     "k": "the cutoff",
     "gain": "what a relevant item is worth",
     "ideal": "the ideal list",
     "discount": "how fast the weight of ranks falls",
     "divide_by": "the denominator",
     "users": "the users averaged over",
+    "empty": "what a user without relevant items is worth",
     "order": "whether lists are ranked by score or as given",
     "ties": "the order of equal scores",
     "duplicates": "whether a repeated item counts again",
@@ -27,36 +34,76 @@ AXES = {
     "cut": "how many rows are kept before repeated items are removed",
     "gaps": "whether places that ranks leave out stay empty",
     "above": "the gain above which an item is relevant",
+    "at_least": "the gain from which on an item is relevant",
+    "unjudged": "whether items without a judgment are places",
     "over": "how the users' values are summarized",
     "confidence": "the confidence of the interval",
     "lone": "the interval if only one user has a value",
     "repeated": "whether a repeated item is a hit again",
     "count": "whether hits are counted or only one is needed",
+    "mean_of": "which reciprocal ranks are averaged",
+    "seed": "the seed of random ties",
     "average": "whether the mean is over pairs or users",
     "weight": "how users are weighted",
+}
+# Native metrics made of the same parts, so that one can be turned into the other -> what the last step changes.
+KIN = {
+    frozenset({"Precision", "RPrecision"}): "the cutoff and the denominator, k or the user's number of relevant items",
+    frozenset({"Recall", "RPrecision"}): "the cutoff, k or the user's number of relevant items",
+    frozenset({"Precision", "Recall"}): "the denominator, places or relevant items",
+    frozenset({"HitRate", "Precision"}): "whether hits are a share of the places, or counted or noticed",
+    frozenset({"HitRate", "Recall"}): "whether hits are a share of the relevant items, or counted or noticed",
+    frozenset({"MAP", "MAR"}): "whether precision or recall is summed at the hits",
+    frozenset({"MAP", "MRR"}): "whether every hit counts or the first alone",
+    frozenset({"ERR", "MRR"}): "whether a hit stops the user with a probability or for certain",
+    frozenset({"DCG", "nDCG"}): "whether the gain is divided by that of the ideal list",
 }
 
 
 @dataclass(frozen=True)
-class Step:
-    """One parameter switched on the way from the first metric to the second.
+class Switch:
+    """One parameter in which two metrics differ.
 
     Attributes:
-        parameter: its name.
+        parameter: its name; "metric" if the formulas differ.
         before, after: its two values.
-        effect: the change of the value at this step.
-        alone: the change of the value if only this parameter is switched.
     """
 
     parameter: str
     before: Any
     after: Any
-    effect: float
-    alone: float
 
     @property
     def words(self) -> str:
+        if self.parameter == METRIC:
+            return KIN.get(frozenset({self.before, self.after}), AXES[METRIC])
         return AXES.get(self.parameter, self.parameter)
+
+    @property
+    def text(self) -> str:
+        """The two values as they are typed.
+
+        >>> Switch("ideal", "reachable", "k").text
+        'ideal: "reachable" -> "k"'
+        """
+        return f"{self.parameter}: {self._spell(self.before)} -> {self._spell(self.after)}"
+
+    def _spell(self, value: Any) -> str:
+        # A cutoff beyond the end of every list.
+        return "the whole list" if self.parameter == "k" and value == sys.maxsize else literal(value)
+
+
+@dataclass(frozen=True)
+class Step(Switch):
+    """One parameter switched on the way from the first metric to the second.
+
+    Attributes:
+        effect: the change of the value at this step.
+        alone: the change of the value if only this parameter is switched.
+    """
+
+    effect: float
+    alone: float
 
 
 @dataclass(frozen=True)
@@ -67,12 +114,14 @@ class Explanation:
         first, second: the names asked for.
         values: their values.
         steps: the largest effect first.
+        natives: the two as native metrics, with all their parameters.
     """
 
     first: str
     second: str
     values: tuple[float, float]
     steps: tuple[Step, ...]
+    natives: tuple[str, str]
 
     @property
     def difference(self) -> float:
@@ -89,9 +138,89 @@ class Explanation:
             return "\n".join([*lines, "They are the same metric under two names."])
         lines.append("because")
         for step in self.steps:
-            switch = f"{step.parameter}: {literal(step.before)} -> {literal(step.after)}"
-            lines.append(f"  {step.effect:+.6f}  {step.words} ({switch})")
+            lines.append(f"  {step.effect:+.6f}  {step.words} ({step.text})")
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "natives": list(self.natives),
+            "values": list(self.values),
+            "difference": self.difference,
+            "steps": [
+                asdict(step) | {"before": literal(step.before), "after": literal(step.after), "words": step.words}
+                for step in self.steps
+            ],
+        }
+
+    def to_markdown(self) -> str:
+        """A paragraph for the appendix of a paper.
+
+        >>> shown, relevant = {1: ["a", "b"], 2: ["c", "d"]}, {1: ["b"], 2: ["c", "x"]}
+        >>> found = explain(shown, relevant, "MAP@2", "MAP(divide_by='k', users='both')@2")
+        >>> print(found.to_markdown())
+        On the same data `MAP@2` is 0.5000 and `MAP(users="both", divide_by="k")@2` is 0.3750, a difference of -0.1250.
+        Of the difference, -0.1250 is due to the denominator (`divide_by: "reachable" -> "k"`). Without effect on this
+        data: the users averaged over (`users: "relevant" -> "both"`). The parameters were switched one after another,
+        and their effects add up to the difference.
+        """
+        first, second = self.values
+        told = (
+            f"On the same data `{self.first}` is {first:.4f} and `{self.second}` is {second:.4f}, "
+            f"a difference of {self.difference:+.4f}."
+        )
+        natives = [
+            f"`{name}` is `{native}`"
+            for name, native in zip((self.first, self.second), self.natives, strict=True)
+            if name != native
+        ]
+        sentences = [told, f"In the terms of bridgeval {_join(natives)}." if natives else ""]
+        effective = [
+            f"{one.effect:+.4f} is due to {one.words} (`{one.text}`)" for one in self.steps if _has_effect(one)
+        ]
+        idle = [f"{one.words} (`{one.text}`)" for one in self.steps if not _has_effect(one)]
+        if effective:
+            sentences.append(f"Of the difference, {_join(effective)}.")
+        if idle:
+            sentences.append(f"Without effect on this data: {_join(idle)}.")
+        sentences.append(
+            "The parameters were switched one after another, and their effects add up to the difference."
+            if self.steps
+            else "They are the same metric under two names."
+        )
+        return " ".join(filter(None, sentences))
+
+    def to_html(self) -> str:
+        """A page of its own: the waterfall, the steps, and the paragraph for a paper."""
+        from bridgeval.report.page.rendering import render
+
+        return str(render("alone.html", title=f"{self.first} and {self.second}", body=self._render()))
+
+    def _repr_html_(self) -> str:
+        return str(self._render())
+
+    def _render(self) -> Any:
+        from bridgeval.report.page.charts import draw_waterfall
+        from bridgeval.report.page.rendering import render
+
+        bars = [(step.text, step.effect) for step in self.steps if _has_effect(step)]
+        chart = draw_waterfall((self.first, self.values[0]), bars, (self.second, self.values[1]))
+        return render("explanation.html", found=self, chart=chart)
+
+
+def _has_effect(step: Step) -> bool:
+    return abs(step.effect) > 1e-12
+
+
+def _join(parts: list[str]) -> str:
+    """Parts of a sentence.
+
+    >>> _join(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def explain(
@@ -100,11 +229,12 @@ def explain(
     """Explains the difference of two metrics: switches one parameter at a time from the first to the second.
 
     Parameters that alone move the value most towards the second come first; those that change nothing on this data
-    come last, with an effect of 0.
+    come last, with an effect of 0. Two native metrics made of the same parts (`KIN`), such as Precision and RPrecision,
+    are explained too: the step "metric" is what remains when all that they share agrees.
 
     Args:
         recommendations, relevance: as for `evaluate`.
-        first, second: two names, or metric objects, of one native metric, e.g. "rectools:NDCG@10" and "ranx:ndcg@10".
+        first, second: two names, or metric objects, e.g. "rectools:NDCG@10" and "ranx:ndcg@10".
         given: the other arguments of `evaluate`.
 
     >>> shown, relevant = {1: ["a", "b"], 2: ["c", "d"]}, {1: ["b"], 2: ["c", "x"]}
@@ -117,28 +247,86 @@ def explain(
       +0.000000  the order of equal scores (ties: "item_ascending" -> "item_descending")
     """
     start, end = (_parse_one(one, given.get("convention")) for one in (first, second))
-    if type(start) is not type(end):
-        raise BadParameterError(
-            f"{first} and {second} are different metrics, not two definitions of one",
-            f"{start.name} and {end.name}",
-            "compare names of one metric, e.g. rectools:NDCG@10 and ranx:ndcg@10",
-        )
-    before, after = start.parameters, end.parameters
-    switched = [name for name in before if before[name] != after[name]]
-    plain = replace(start, label=None)
-    alone = {name: plain.with_parameters(**{name: after[name]}) for name in switched}
+    if not is_kin(type(start), type(end)):
+        raise _refuse_kinship(start, end)
+    changes = {change.parameter: change for change in compare_metrics(start, end)}
+    alone = {name: metric for name in changes if (metric := _switch(start, end, [name], changes)) is not None}
     effects = _compute_values(recommendations, relevance, [start, end, *alone.values()], given)
-    towards = effects[1] - effects[0]
-    moves = dict(zip(switched, (value - effects[0] for value in effects[2:]), strict=True))
-    order = sorted(switched, key=lambda name: (-moves[name] if towards >= 0 else moves[name], switched.index(name)))
-    path = accumulate(order, lambda metric, name: metric.with_parameters(**{name: after[name]}), initial=plain)
-    values = _compute_values(recommendations, relevance, list(path), given)
+    towards = math.copysign(1, effects[1] - effects[0])
+    moves = {name: value - effects[0] for name, value in zip(alone, effects[2:], strict=True)}
+    order = sorted(changes, key=lambda name: -towards * moves.get(name, -math.inf * towards))
+    path = _find_path(start, end, order)
+    values = _compute_values(recommendations, relevance, [replace(start, label=None), *path.values()], given)
     steps = [
-        Step(name, before[name], after[name], next_value - value, moves[name])
-        for name, value, next_value in zip(order, values, values[1:], strict=False)
+        Step(name, changes[name].before, changes[name].after, after - before, moves.get(name, math.nan))
+        for name, (before, after) in zip(path, pairwise(values), strict=True)
     ]
     steps.sort(key=lambda step: -abs(step.effect))
-    return Explanation(str(start), str(end), (effects[0], effects[1]), tuple(steps))
+    natives = (str(replace(start, label=None)), str(replace(end, label=None)))
+    return Explanation(str(start), str(end), (effects[0], effects[1]), tuple(steps), natives)
+
+
+def is_kin(first: type[Metric], second: type[Metric]) -> bool:
+    """Whether two metrics are one, or made of the same parts."""
+    named = frozenset({first.name, second.name})
+    return issubclass(first, second) or issubclass(second, first) or named in KIN
+
+
+def compare_metrics(first: Metric, second: Metric) -> list[Switch]:
+    """The parameters that two metrics share and in which they differ; then their formulas, if these are two."""
+    before, after = first.parameters, second.parameters
+    shared = [name for name in before if name in _list_shared(type(first), type(second))]
+    changes = [Switch(name, before[name], after[name]) for name in shared if before[name] != after[name]]
+    formulas = [] if type(first) is type(second) else [Switch(METRIC, first.name, second.name)]
+    return changes + formulas
+
+
+def _list_shared(first: type[Metric], second: type[Metric]) -> set[str]:
+    """The parameters of the nearest class that both come from: what others of the same name mean may differ."""
+    common = next(one for one in first.__mro__ if issubclass(second, one))
+    own = {one.name for one in fields(common) if one.name != "label"}
+    return {name for name in first.default_parameters() if name in own or FLAT.get(name, ("",))[0] in own}
+
+
+def _switch(start: Metric, end: Metric, names: Collection[str], changes: Iterable[str]) -> Metric | None:
+    """The metric on the way from start to end after these parameters were switched; None if there is no such metric."""
+    base, other = (end, start) if METRIC in names else (start, end)
+    moved = [name for name in changes if name != METRIC and (name in names) is (base is start)]
+    try:
+        return replace(base.with_parameters(**{name: other.parameters[name] for name in moved}), label=None)
+    except BadParameterError:
+        return None
+
+
+def _find_path(start: Metric, end: Metric, order: Sequence[str]) -> dict[str, Metric]:
+    """Parameter -> the metric after it was switched, in this order as far as the metrics between exist."""
+    path: dict[str, Metric] = {}
+    while len(path) < len(order):
+        found = (
+            (name, metric)
+            for name in order
+            if name not in path and (metric := _switch(start, end, [*path, name], order)) is not None
+        )
+        step = next(found, None)
+        if step is None:
+            left = ", ".join(name for name in order if name not in path)
+            raise BadParameterError(
+                f"there is no way from {start} to {end}",
+                f"no metric in between when one of {left} is switched",
+                "explain a metric that is nearer first",
+            )
+        path[step[0]] = step[1]
+    return path
+
+
+def _refuse_kinship(start: Metric, end: Metric) -> BadParameterError:
+    near = sorted(name for pair in KIN if start.name in pair for name in pair if name != start.name)
+    others = f"; {start.name} can also be turned into {_join(near)}" if near else ""
+    return BadParameterError(
+        f"{start} and {end} are different metrics, not two definitions of one",
+        f"{start.name} and {end.name}, whose formulas have no parts to switch one by one",
+        f"compare names of one metric, e.g. rectools:NDCG@10 and ranx:ndcg@10{others}",
+    )
 
 
 def _parse_one(metric: str | Metric, convention: str | None) -> Metric:

@@ -38,6 +38,7 @@ COMMANDS = {
     "compare": "bridgeval.cli.compare:compare",
     "check": "bridgeval.cli.check:check",
     "explain": "bridgeval.cli.explain:explain",
+    "identify": "bridgeval.cli.identify:identify",
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import READING, MetricName, options, request_of_one
+from bridgeval.cli.options import ANSWER, READING, MetricName, options, request_of_one
 
 
 @click.command(
@@ -15,21 +15,24 @@ from bridgeval.cli.options import READING, MetricName, options, request_of_one
 Examples:
   bridgeval explain recs.parquet truth.parquet rectools:NDCG@10 ranx:ndcg@10
   bridgeval explain recs.csv truth.csv replay:MAP@5 "MAP(divide_by='k')@5"
+  bridgeval explain recs.csv truth.csv Precision@5 RPrecision --format html > why.html
 """
 )
 @click.argument("files", nargs=-1, metavar="RECS TRUTH")
 @click.argument("first", type=MetricName())
 @click.argument("second", type=MetricName())
-@options(READING)
+@options(READING, ANSWER)
 @click.pass_context
-def explain(context: click.Context, /, files: tuple[str, ...], first: str, second: str, **_: Any) -> None:
+def explain(
+    context: click.Context, /, files: tuple[str, ...], first: str, second: str, form: str | None, **_: Any
+) -> None:
     """Explain why two definitions of one metric give two numbers.
 
     Switches one parameter after another from FIRST to SECOND and prints the effect of each; the effects add up to the
-    difference.
+    difference. With --format md it is a paragraph for a paper, with html a page with a picture.
     """
     import bridgeval
+    from bridgeval.cli.output import print_answer
 
     request, shown = request_of_one(context, files)
-    found = bridgeval.explain(shown, request.tables["relevance"], first, second, **request.extras())
-    click.echo(str(found))
+    print_answer(bridgeval.explain(shown, request.tables["relevance"], first, second, **request.extras()), form)

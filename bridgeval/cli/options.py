@@ -90,6 +90,11 @@ WRITING = (
     click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),
     click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
 )  # fmt: skip
+# The flag is no setting of a Request: these commands write no report.
+ANSWER = (
+    click.option("--format", "form", type=click.Choice(["text", "json", "md", "html"]),
+                 help="The output format. [default: text]"),
+)  # fmt: skip
 ASKING = (
     click.option("-m", "--metric", "metrics", type=MetricName(), multiple=True,
                  help="e.g. nDCG@5,10; repeatable. [default: nDCG@10 and Recall@10]"),

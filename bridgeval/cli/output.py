@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -24,6 +25,14 @@ COLORS = {"stop": "red", "alarm": "yellow", "note": None, "fine": "green"}
 BEST, GAP, NARROW = " *", "   ", 20
 # Format -> the method of Reports and Comparison that writes it.
 WRITERS = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "latex": "to_latex"}
+
+
+class Answer(Protocol):
+    """Something that writes itself in several formats; `str` of it is text for a terminal."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+    def to_markdown(self) -> str: ...
+    def to_html(self) -> str: ...
 
 
 def write(request: Request, outcome: Outcome) -> None:
@@ -104,6 +113,16 @@ def print_findings(findings: Iterable[Finding], before: str = "", err: bool = Fa
         mark = click.style(MARKS[finding.level], fg=COLORS[finding.level], bold=serious)
         effect = click.style(f": {finding.effect}", dim=True) if finding.effect else ""
         click.echo(f"{mark} {click.style(before + finding.what, dim=not serious)}{effect}", err=err)
+
+
+def print_answer(answer: Answer, form: str | None) -> None:
+    """Prints an explanation or an identification in the format asked for."""
+    writers: dict[str | None, Callable[[], str]] = {
+        "json": lambda: json.dumps(answer.to_dict(), indent=2, ensure_ascii=False),
+        "md": answer.to_markdown,
+        "html": answer.to_html,
+    }
+    click.echo(writers.get(form, answer.__str__)())
 
 
 def _write_per_user(reports: Reports, path: str) -> None:

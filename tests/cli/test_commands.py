@@ -273,11 +273,40 @@ def test_explain_says_why_two_numbers_differ(run):
     assert 'ideal: "k" -> "reachable"' in done.stdout
 
 
+def test_explain_writes_a_paragraph_plain_data_or_a_page(run):
+    asked = ("explain", "recs.csv", "truth.csv", "rectools:NDCG@3", "ranx:ndcg@3", "--format")
+    assert run(*asked, "md").stdout.startswith("On the same data `rectools:NDCG@3` is ")
+    assert json.loads(run(*asked, "json").stdout)["first"] == "rectools:NDCG@3"
+    page = run(*asked, "html").stdout
+    assert page.startswith("<!doctype html>")
+    assert "<svg" in page
+
+
 def test_explain_refuses_two_different_metrics(run):
     done = run("explain", "recs.csv", "truth.csv", "nDCG@3", "MAP@3")
     assert done.returncode == 2
     assert "different metrics" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_identify_finds_whose_number_it_is(run):
+    # At 3: ann finds rum at place 2, bob tea at place 2, so DCG is 1/log2(3) = 0.6309 for both. RecTools divides by
+    # the DCG of three hits, 1 + 0.6309 + 0.5 = 2.1309: 0.2961.
+    done = run("identify", "recs.csv", "truth.csv", "0.2961", "ndcg@3")
+    assert done.returncode == 0, done.stderr
+    assert "0.296082  rectools:NDCG@3" in done.stdout
+    assert 'the ideal list (ideal: "reachable" -> "k")' in done.stdout
+    asked = ("identify", "recs.csv", "truth.csv", "29.61%", "ndcg@5", "--cutoff", "3", "--format")
+    assert json.loads(run(*asked, "json").stdout)["matches"][0]["definitions"][0]["name"] == "rectools:NDCG@3"
+    assert "| `rectools:NDCG@3` |" in run(*asked, "md").stdout
+    assert run(*asked, "html").stdout.startswith("<!doctype html>")
+
+
+def test_identify_exits_with_1_if_nothing_matches(run):
+    done = run("identify", "recs.csv", "truth.csv", "0.9", "ndcg@3", "--tolerance", "0.001")
+    assert done.returncode == 1
+    assert "0.9 is given by none of" in done.stdout
+    assert run("identify", "recs.csv", "truth.csv", "half", "ndcg@3").returncode == 2
 
 
 def test_ids_that_are_no_position_of_a_matrix_are_told_once(run, folder):

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import matplotlib
@@ -153,6 +154,31 @@ def draw_forest(rows: Sequence[Interval], zero: bool = True) -> Markup:
         axes.spines["left"].set_visible(False)
 
     return draw_svg(draw, (4.2, 0.6 + 0.26 * max(len(rows), 2)))
+
+
+def draw_waterfall(first: tuple[str, float], changes: Sequence[tuple[str, float]], last: tuple[str, float]) -> Markup:
+    """A number, what each change adds to it or takes from it, and the number that comes of it; one below another."""
+    levels = np.cumsum([first[1], *(effect for _, effect in changes)])
+
+    def draw(axes: Axes) -> None:
+        total, rise, fall = SERIES[0], SERIES[2], SERIES[1]
+        axes.barh([0, len(levels)], [first[1], last[1]], color=total, height=0.6)
+        for at, (_, effect) in enumerate(changes, start=1):
+            axes.barh(at, effect, left=levels[at - 1], color=rise if effect > 0 else fall, height=0.6)
+        for at, level in enumerate(levels):
+            axes.plot([level, level], [at - 0.3, at + 1.3], color=INK, linewidth=0.8)
+        written = [f"{first[1]:.4f}", *(f"{effect:+.4f}" for _, effect in changes), f"{last[1]:.4f}"]
+        ends = [first[1], *(max(pair) for pair in pairwise(levels)), last[1]]
+        for at, (text, end) in enumerate(zip(written, ends, strict=True)):
+            axes.annotate(text, (end, at), xytext=(4, 0), textcoords="offset points", va="center", color=INK)
+        names = [first[0], *(name for name, _ in changes), last[0]]
+        axes.set_yticks(range(len(names)), names, parse_math=False)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.margins(x=0.15)
+        axes.grid(axis="y", visible=False)
+        axes.spines["left"].set_visible(False)
+
+    return draw_svg(draw, (6.4, 0.6 + 0.3 * (len(changes) + 2)))
 
 
 def draw_ranks(names: Sequence[str], test: Friedman) -> Markup:
