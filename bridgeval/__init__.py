@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridgeval.explanation import explain as explain
     from bridgeval.hookspecs import hookimpl as hookimpl
     from bridgeval.inspection import Inspection as Inspection, inspect as inspect
+    from bridgeval.merging import merge as merge
     from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
     from bridgeval.report import Report as Report, Reports as Reports
     from bridgeval.report.comparison import Comparison as Comparison
@@ -66,6 +67,7 @@ _HOMES = {
     "explain": "bridgeval.explanation",
     "hookimpl": "bridgeval.hookspecs",
     "inspect": "bridgeval.inspection",
+    "merge": "bridgeval.merging",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.batch.candidates",
     "save_baseline": "bridgeval.baselines",

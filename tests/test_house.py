@@ -33,7 +33,17 @@ LAYERS = (
     ("metrics",),
     ("stats", "inspection"),
     ("report",),
-    ("baselines", "config", "evaluation", "explanation", "slices", "systems", "verification"),
+    (
+        "baselines",
+        "config",
+        "evaluation",
+        "explanation",
+        "merging",
+        "saved_states",
+        "slices",
+        "systems",
+        "verification",
+    ),
     ("cli",),
 )
 # Rooms beside the layers -> the highest layer that they may import.
