@@ -133,7 +133,7 @@ def evaluate(
         states = _run(source, plan, how, progress)
         if group is not None:
             states = merge_over_ranks(plan, states, group)
-        report = build_report(asked, plan.compute(states), loader=chosen.name, label=source.label)
+        report = build_report(asked, plan.compute(states), chosen.name, source.label, is_part=state is not None)
         reports[key] = add_slices(report, labels, plan, states) if labels else report
         if state is not None:
             save_states(state, Terms(asked, per_user, labels, mask_seen, columns or {}), plan, states, report)

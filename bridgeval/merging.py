@@ -86,7 +86,7 @@ def merge(
     if users == "events":
         merged = (*merged[:-1], replace(cast(Attendance, merged[-1]), users=()))
     loaders = ", ".join(dict.fromkeys(part["loader"] for part in parts))
-    report = build_report(terms.metrics, results, loaders, files[0]["terms"]["label"])
+    report = build_report(terms.metrics, results, loaders, files[0]["terms"]["label"], is_part=state is not None)
     report = add_slices(report, terms.labels, plan, merged) if terms.labels else report
     if state is not None:
         save_states(state, terms, plan, merged, report, parts)
@@ -146,7 +146,7 @@ def _join_parts(files: Sequence[StateFile]) -> list[dict[str, Any]]:
                 raise StateFileError(
                     f"an evaluation of {part['users']:,} users would be counted twice",
                     f"it is in {homes[part['id']]!r} and in {file.name!r}",
-                    "leave out the file that the other one was merged from",
+                    "leave out one of them; the other one holds it already",
                 )
             homes[part["id"]] = file.name
             parts.append(part)
@@ -196,8 +196,10 @@ def _read_states(file: StateFile, plan: Plan) -> States:
 
 
 def _refuse_other_context(rosters: Mapping[str, Attendance]) -> None:
-    first, context = next((name, roster.context) for name, roster in rosters.items())
-    for other, roster in rosters.items():
+    # One without users has read nothing.
+    filled = {name: roster for name, roster in rosters.items() if roster.count}
+    first, context = next(((name, roster.context) for name, roster in filled.items()), ("", {}))
+    for other, roster in filled.items():
         for need in sorted({*context, *roster.context}):
             if roster.context.get(need) != context.get(need):
                 raise StateFileError(

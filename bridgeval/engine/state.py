@@ -202,7 +202,7 @@ class ItemSums:
         """Leaves out items with nothing but zeros: most of a vocabulary in one partition."""
         if self.ids is None:
             return {"ids": None, "values": self.values}
-        kept = np.flatnonzero(self.values.reshape(len(self.ids), -1).any(axis=1))
+        kept = np.flatnonzero(self.values.any(axis=tuple(range(1, self.values.ndim))))
         return {"ids": self.ids.take(kept), "values": self.values[kept]}
 
     def to_plain(self) -> dict[str, Any]:
