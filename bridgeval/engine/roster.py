@@ -93,11 +93,11 @@ def hash_context(context: Context, reads: frozenset[str]) -> dict[str, str]:
         side, _, name = need.partition(" ")
         if need == "catalogue":
             found[need] = context.catalogue
-        elif need == "all users":
-            found[need] = context.given_users
         elif side == "item" and name in context.items:
-            table = context.items[name]
-            sizes = (context.history_users, context.history_pairs) if name == "popularity" else ()
+            table, sizes = context.items[name], ()
+            if name == "popularity":
+                # Popularity is a share of the users, of all there are if a metric says so.
+                sizes = (context.history_users, context.history_pairs, "all users" in reads and context.given_users)
             found[need] = (table.ids, table.values.astype(np.float64), table.labels, sizes)
         elif side == "user" and name in context.users:
             found[need] = context.users[name].labels
