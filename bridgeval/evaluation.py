@@ -136,7 +136,8 @@ def evaluate(
         report = build_report(asked, plan.compute(states), chosen.name, source.label, is_part=state is not None)
         reports[key] = add_slices(report, labels, plan, states) if labels else report
         if state is not None:
-            save_states(state, Terms(asked, per_user, labels, mask_seen, columns or {}), plan, states, report)
+            terms = Terms(asked, per_user, labels, mask_seen, columns or {}, source.label)
+            save_states(state, terms, plan, states, report)
     return cast("Report", sources.together(reports))
 
 

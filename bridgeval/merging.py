@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, cast, get_args
 
@@ -14,23 +15,26 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import NEEDS, in_words
 from bridgeval.engine.plan import Plan, States, merge_all
 from bridgeval.engine.roster import Attendance
+from bridgeval.engine.state_codec import fits
 from bridgeval.engine.state_files import StateFile, check_folder, refuse_damaged
-from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, SpecError, StateFileError
 from bridgeval.evaluation import add_slices, make_plan
 from bridgeval.report import Report, build_report
 from bridgeval.saved_states import SLICES, Terms, add_roster, define, save_states
 from bridgeval.tables.encoding import encode_ids
+from bridgeval.tables.slice_labels import Labels
 
-# What may differ between files that are merged is the data alone; the terms in words.
-WORDS = {
-    "metrics": "metrics",
-    "per_user": "per_user=",
-    "slices": "slices",
-    "mask_seen": "mask_seen=",
-    "columns": "columns=",
-    "label": "labels of the numbers",
+# Term -> its name in messages, its type. Nothing but the data may differ between files that are merged.
+TERMS: Mapping[str, tuple[str, Any]] = {
+    "metrics": ("metrics", dict[str, str]),
+    "per_user": ("per_user=", bool),
+    "slices": ("slices", dict[str, str]),
+    "mask_seen": ("mask_seen=", bool | None),
+    "columns": ("columns=", dict[str, str | None]),
+    "label": ("labels of the numbers", str),
 }
+# Entry of an evaluation among the parts of a file -> its type.
+PART = {"id": str, "loader": str, "users": int}
 Rule = Literal["distinct", "events"]
 
 
@@ -71,6 +75,11 @@ def merge(
     files = [StateFile.read(path) for path in _list_paths(states, users)]
     if state is not None:
         check_folder(state)
+    return merge_files(files, users, metrics, state)
+
+
+def merge_files(files: Sequence[StateFile], users: Rule, metrics: Any = None, state: Any = None) -> Report:
+    """Merges files that have been read; the arguments are those of `merge`."""
     for other in files[1:]:
         _refuse_other_terms(files[0], other)
     parts = _join_parts(files)
@@ -82,12 +91,13 @@ def merge(
     _refuse_other_context(rosters)
     if len(files) > 1 and (users == "distinct" or terms.labels):
         _refuse_overlap(rosters, "slices" if terms.labels and users == "events" else "")
-    merged, results = _merge_states(plan, found)
+    loaders = ", ".join(dict.fromkeys(part["loader"] for part in parts))
+    with _blame_files():
+        merged = merge_all(plan, found)
+        report = build_report(terms.metrics, plan.compute(merged), loaders, terms.label, is_part=state is not None)
+        report = add_slices(report, terms.labels, plan, merged) if terms.labels else report
     if users == "events":
         merged = (*merged[:-1], replace(cast(Attendance, merged[-1]), users=()))
-    loaders = ", ".join(dict.fromkeys(part["loader"] for part in parts))
-    report = build_report(terms.metrics, results, loaders, files[0]["terms"]["label"], is_part=state is not None)
-    report = add_slices(report, terms.labels, plan, merged) if terms.labels else report
     if state is not None:
         save_states(state, terms, plan, merged, report, parts)
     return replace(report, manifest={"merged": parts})
@@ -106,20 +116,20 @@ def _list_paths(states: Any, users: str) -> list[str]:
 
 
 def _refuse_other_terms(first: StateFile, other: StateFile) -> None:
-    for term, words in WORDS.items():
-        one, two = (_get_terms(file).get(term) for file in (first, other))
-        if one != two:
+    one, two = (_read_header_terms(file) for file in (first, other))
+    for term, (words, _) in TERMS.items():
+        if one[term] != two[term]:
             raise StateFileError(
                 f"{first.name!r} and {other.name!r} were evaluated with different {words}",
-                _tell_difference(one, two),
+                _tell_difference(one[term], two[term]),
                 "evaluate both in the same way",
             )
 
 
-def _get_terms(file: StateFile) -> Mapping[str, Any]:
-    terms = file["terms"]
-    if not isinstance(terms, dict) or terms.keys() != WORDS.keys():
-        raise refuse_damaged(file.name, "no terms, or others than this version knows")
+def _read_header_terms(file: StateFile) -> dict[str, Any]:
+    terms: dict[str, Any] = file.get("terms", dict[str, Any])
+    if terms.keys() != TERMS.keys() or not all(fits(terms[term], hint) for term, (_, hint) in TERMS.items()):
+        raise refuse_damaged(file.name, f"{terms!r:.80} as its terms")
     return terms
 
 
@@ -139,9 +149,9 @@ def _join_parts(files: Sequence[StateFile]) -> list[dict[str, Any]]:
     homes: dict[str, str] = {}
     parts = []
     for file in files:
-        for part in file["parts"]:
-            if not isinstance(part, dict) or not {"id", "loader", "users"} <= part.keys():
-                raise refuse_damaged(file.name, "an evaluation without an id")
+        for part in file.get("parts", list[dict[str, Any]]):
+            if not all(fits(part.get(entry), hint) for entry, hint in PART.items()):
+                raise refuse_damaged(file.name, f"{part!r:.80} as one of its evaluations")
             if part["id"] in homes:
                 raise StateFileError(
                     f"an evaluation of {part['users']:,} users would be counted twice",
@@ -155,12 +165,14 @@ def _join_parts(files: Sequence[StateFile]) -> list[dict[str, Any]]:
 
 def _read_terms(file: StateFile, metrics: Any) -> Terms:
     given = {} if metrics is None else spec.name_all(metrics)
-    terms = _get_terms(file)
+    terms = _read_header_terms(file)
     named = {name: _find_metric(file, name, meaning, given) for name, meaning in terms["metrics"].items()}
-    labels = file.decode(file["slices"], SLICES, "the slices")
-    found = Terms(named, bool(terms["per_user"]), labels, terms["mask_seen"], terms["columns"])
-    if found.describe(terms["label"]) != terms:
-        raise refuse_damaged(file.name, "terms that do not fit each other")
+    labels = file.decode(file.header.get("slices"), SLICES, "the slices")
+    if not fits(labels, tuple[Labels, ...]):
+        raise refuse_damaged(file.name, f"{labels!r:.80} as its slices")
+    found = Terms(named, terms["per_user"], labels, terms["mask_seen"], terms["columns"], terms["label"])
+    if found.describe() != terms:
+        raise refuse_damaged(file.name, "slices that are not those of its terms")
     return found
 
 
@@ -187,11 +199,15 @@ def _find_metric(file: StateFile, name: str, meaning: str, given: Mapping[str, M
 def _read_states(file: StateFile, plan: Plan) -> States:
     """The states of a file, whose counts must be those in its header."""
     states = file.read_states(plan)
-    census, roster = plan.metrics[0].compute(states[0]).notes, cast(Attendance, states[-1])
-    recorded = {name: census.get(name, 0) for name in ("users", "counted")}
+    notes, roster = plan.metrics[0].compute(states[0]).notes, cast(Attendance, states[-1])
+    counts = {name: notes.get(name, 0) for name in ("users", "counted")}
     ids = sum(map(len, roster.users))
-    if file["counts"] != recorded or ids not in (0, roster.count):
-        raise refuse_damaged(file.name, f"states of {recorded} where there should be {file['counts']}")
+    if (
+        file.get("counts", dict[str, int]) != counts
+        or not fits(notes, dict[str, float])
+        or ids not in (0, roster.count)
+    ):
+        raise refuse_damaged(file.name, f"states of {counts} where there should be {file.header['counts']}")
     return states
 
 
@@ -250,14 +266,13 @@ def _refuse_overlap(rosters: Mapping[str, Attendance], reason: str) -> None:
     )
 
 
-def _merge_states(plan: Plan, found: Sequence[States]) -> tuple[States, dict[Metric, Result]]:
+@contextmanager
+def _blame_files() -> Iterator[None]:
+    """Whatever a metric makes of states that do not fit each other, the files are to blame."""
     try:
-        merged = merge_all(plan, found)
-        return merged, plan.compute(merged)
-    except BridgevalError:
+        yield
+    except (BridgevalError, Warning):
         raise
-    # Whatever a metric makes of states that do not fit, the files are to blame.
     except Exception as error:
-        raise StateFileError(
-            "the states do not fit each other", f"{type(error).__name__}: {error}", "write the files again"
-        ) from error
+        found = f"{type(error).__name__}: {error}"
+        raise StateFileError("the states do not fit each other", found, "write the files again") from error

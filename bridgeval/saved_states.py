@@ -34,6 +34,7 @@ class Terms:
         per_user: whether every user's value is kept.
         labels: the slices.
         mask_seen, columns: as in `evaluate`.
+        label: of the report.
     """
 
     metrics: Mapping[str, Metric]
@@ -41,20 +42,17 @@ class Terms:
     labels: tuple[Labels, ...]
     mask_seen: bool | None
     columns: Mapping[str, str | None]
+    label: str
 
-    def describe(self, label: str) -> dict[str, Any]:
-        """Plain values, for the header of a state file.
-
-        Args:
-            label: of the report.
-        """
+    def describe(self) -> dict[str, Any]:
+        """Plain values, for the header of a state file."""
         return {
             "metrics": {name: define(metric) for name, metric in self.metrics.items()},
             "per_user": self.per_user,
             "slices": {one.kind: fingerprint(one, SLICES) for one in self.labels},
             "mask_seen": self.mask_seen,
             "columns": {part: column for part, column in sorted(self.columns.items()) if part in NUMBERS},
-            "label": label,
+            "label": self.label,
         }
 
 
@@ -114,7 +112,7 @@ def save_states(
     counts = {"users": report.population.users, "counted": report.population.counted}
     own = {"id": uuid.uuid4().hex, "loader": report.loader, "versions": versions(), **counts}
     header = {
-        "terms": terms.describe(report.label),
+        "terms": terms.describe(),
         "counts": counts,
         "parts": list(parts) or [own],
         "slices": Encoded(terms.labels, SLICES),

@@ -94,11 +94,12 @@ def hash_context(context: Context, reads: frozenset[str]) -> dict[str, str]:
         if need == "catalogue":
             found[need] = context.catalogue
         elif side == "item" and name in context.items:
-            table, sizes = context.items[name], ()
+            table = context.items[name]
+            found[need] = [table.ids, table.values.astype(np.float64), table.labels]
             if name == "popularity":
-                # Popularity is a share of the users, of all there are if a metric says so.
-                sizes = (context.history_users, context.history_pairs, "all users" in reads and context.given_users)
-            found[need] = (table.ids, table.values.astype(np.float64), table.labels, sizes)
+                # It is a share of the users: of those of the history, or of all there are if a metric says so.
+                found[need] += [context.history_users, context.history_pairs]
+                found[need] += [context.given_users] if "all users" in reads else []
         elif side == "user" and name in context.users:
             found[need] = context.users[name].labels
     return {need: fingerprint(value) for need, value in found.items()}

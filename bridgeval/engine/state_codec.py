@@ -191,7 +191,7 @@ class Decoder:
             raise ValueError(f"{name} has other fields: {', '.join(values)}")
         found = {field: self.decode(one, classes) for field, one in values.items()}
         for field, value in found.items():
-            if not _fits(value, hints.get(field, Any)):
+            if not fits(value, hints.get(field, Any)):
                 raise ValueError(f"{field} of {name} cannot be {value!r:.80}")
         return kind(**found)
 
@@ -221,26 +221,33 @@ class Decoder:
         return np.frombuffer(self.arrays[position], dtype=kind).reshape(shape).astype(kind.newbyteorder("="))
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a declared type; types that say nothing fit everything.
 
-    >>> _fits((1, 2), tuple[int, ...]), _fits({"a": "b"}, Mapping[str, int]), _fits(None, int | None)
+    >>> fits((1, 2), tuple[int, ...]), fits({"a": "b"}, Mapping[str, int]), fits(None, int | None)
     (True, False, True)
     """
     kind: Any = get_origin(hint) or hint
     inner = get_args(hint)
     if kind in (Union, UnionType):
-        return any(_fits(value, one) for one in inner)
+        return any(fits(value, one) for one in inner)
     if kind is Literal:
         return value in inner
+    if kind is Any or not isinstance(kind, type):
+        return True
     if kind in (int, float):
         return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-    if isinstance(value, tuple) and kind is tuple and inner:
+    matches = isinstance(value, kind)
+    if not matches or not inner:
+        return matches
+    if issubclass(kind, tuple):
         own = inner[:1] * len(value) if inner[-1] is ... else inner
-        return len(own) == len(value) and all(map(_fits, value, own))
-    if isinstance(value, Mapping) and inner:
-        return all(_fits(key, inner[0]) and _fits(one, inner[1]) for key, one in value.items())
-    return kind is Any or not isinstance(kind, type) or isinstance(value, kind)
+        return len(own) == len(value) and all(map(fits, value, own))
+    if issubclass(kind, list):
+        return all(fits(one, inner[0]) for one in value)
+    if issubclass(kind, Mapping):
+        return all(fits(key, inner[0]) and fits(one, inner[1]) for key, one in value.items())
+    return True
 
 
 def fingerprint(value: Any, classes: Classes = BUILT_IN) -> str:

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from bridgeval.engine.plan import Plan, States
-from bridgeval.engine.state_codec import Classes, Decoder, Encoder, find_classes
+from bridgeval.engine.state_codec import Classes, Decoder, Encoder, find_classes, fits
 from bridgeval.errors import BridgevalError, StateFileError
 
 MAGIC = b"bridgeval-state "
@@ -148,16 +148,17 @@ class StateFile:
         except (ValueError, TypeError, RecursionError) as error:
             raise refuse_damaged(name, f"a header that is not JSON: {error}") from error
 
-    def __getitem__(self, key: str) -> Any:
-        """A value of the header."""
-        if key not in self.header:
-            raise refuse_damaged(self.name, f"no {key!r} in its header")
-        return self.header[key]
+    def get(self, key: str, hint: Any) -> Any:
+        """A value of the header; raises StateFileError if it is not of this type."""
+        value = self.header.get(key)
+        if not fits(value, hint):
+            raise refuse_damaged(self.name, f"{value!r:.80} as its {key!r}")
+        return value
 
     @cached_property
     def _arrays(self) -> list[bytes]:
         arrays, start = [], 0
-        for size, unpacked in self["arrays"]:
+        for size, unpacked in self.get("arrays", list[list[int]]):
             stream = zlib.decompressobj()
             array = stream.decompress(self.body[start : start + size], unpacked) if unpacked else b""
             if len(array) != unpacked:
@@ -169,11 +170,7 @@ class StateFile:
         return arrays
 
     def decode(self, node: Any, classes: Classes, what: str) -> Any:
-        """A value that was written as `Encoded`, or a state.
-
-        Args:
-            what: its name in messages.
-        """
+        """A state, or a value that was written as `Encoded`; `what` is its name in messages."""
         try:
             return Decoder(self._arrays).decode(node, classes)
         except BridgevalError:
@@ -184,8 +181,8 @@ class StateFile:
 
     def read_states(self, plan: Plan) -> States:
         """The states of a plan; each is of the class that its metric starts with."""
-        nodes = self["states"]
-        if not isinstance(nodes, list) or len(nodes) != len(plan.metrics):
+        nodes = self.get("states", list[Any])
+        if len(nodes) != len(plan.metrics):
             raise refuse_damaged(self.name, f"states of another number of metrics than {len(plan.metrics)}")
         states = []
         for metric, node in zip(plan.metrics, nodes, strict=True):
