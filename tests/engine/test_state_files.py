@@ -337,7 +337,7 @@ def test_no_damaged_file_gives_a_number_or_another_error(healthy):
 
 @pytest.mark.filterwarnings("ignore::bridgeval.errors.BridgevalWarning")
 def test_an_edited_file_with_a_checksum_that_fits_breaks_nothing(healthy):
-    check_edited(healthy, 300)
+    check_edited(healthy, 150)
 
 
 @pytest.mark.slow
