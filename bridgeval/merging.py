@@ -11,10 +11,12 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from bridgeval import spec
+from bridgeval.engine.census import Counts
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import NEEDS, in_words
 from bridgeval.engine.plan import Plan, States, merge_all
 from bridgeval.engine.roster import Attendance
+from bridgeval.engine.state import Sums
 from bridgeval.engine.state_codec import fits
 from bridgeval.engine.state_files import StateFile, check_folder, refuse_damaged
 from bridgeval.errors import BadParameterError, BridgevalError, SpecError, StateFileError
@@ -35,6 +37,8 @@ TERMS: Mapping[str, tuple[str, Any]] = {
 }
 # Entry of an evaluation among the parts of a file -> its type.
 PART = {"id": str, "loader": str, "users": int}
+# Counts that not every source makes.
+OPTIONAL = ("unknown_shown", "unknown_relevant", "shown_in_history", "relevant_in_history")
 Rule = Literal["distinct", "events"]
 
 
@@ -93,7 +97,7 @@ def merge_files(files: Sequence[StateFile], users: Rule, metrics: Any = None, st
         _refuse_overlap(rosters, "slices" if terms.labels and users == "events" else "")
     loaders = ", ".join(dict.fromkeys(part["loader"] for part in parts))
     with _blame_files():
-        merged = merge_all(plan, found)
+        merged = _drop_partial_counts(merge_all(plan, found), found)
         report = build_report(terms.metrics, plan.compute(merged), loaders, terms.label, is_part=state is not None)
         report = add_slices(report, terms.labels, plan, merged) if terms.labels else report
     if users == "events":
@@ -101,6 +105,15 @@ def merge_files(files: Sequence[StateFile], users: Rule, metrics: Any = None, st
     if state is not None:
         save_states(state, terms, plan, merged, report, parts)
     return replace(report, manifest={"merged": parts})
+
+
+def _drop_partial_counts(merged: States, found: Sequence[States]) -> States:
+    """Leaves out of the census what not every file counted: in Spark some counts would take another shuffle."""
+    census = [cast(Counts, states[0]).sums.values for states in found]
+    partial = {name for name in OPTIONAL if any(one.get("users") and name not in one for one in census)}
+    counts = cast(Counts, merged[0])
+    kept = {name: count for name, count in counts.sums.values.items() if name not in partial}
+    return (replace(counts, sums=Sums(kept)), *merged[1:])
 
 
 def _list_paths(states: Any, users: str) -> list[str]:

@@ -28,9 +28,9 @@ def given(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 def select_users(given: dict[str, Any], half: int) -> dict[str, Any]:
     """The lists and the relevance of every other user, and the whole history."""
-    users = sorted({*given["recommendations"]["user_id"], *given["relevance"]["user_id"]})[half::2]
-    cut = {name: given[name][given[name]["user_id"].isin(users)] for name in ("recommendations", "relevance")}
-    return given | cut
+    sides = {name: given[name].to_pandas() for name in ("recommendations", "relevance")}
+    users = sorted({user for side in sides.values() for user in side["user"]})[half::2]
+    return given | {name: side[side["user"].isin(users)] for name, side in sides.items()}
 
 
 @pytest.mark.parametrize("per_user", [False, True])
