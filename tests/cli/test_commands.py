@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from bridgeval.cli import COMMANDS
-from tests.cli.conftest import RECS, Run, command, environment
+from tests.cli.conftest import RECS, TRUTH, Run, command, environment
 
 
 def numbers(stdout: str) -> dict[str, str]:
