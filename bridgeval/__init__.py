@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bridgeval.hookspecs import hookimpl as hookimpl
     from bridgeval.identification import identify as identify
     from bridgeval.inspection import Inspection as Inspection, inspect as inspect
+    from bridgeval.merging import merge as merge
     from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
     from bridgeval.report import Report as Report, Reports as Reports
     from bridgeval.report.comparison import Comparison as Comparison
@@ -68,6 +69,7 @@ _HOMES = {
     "hookimpl": "bridgeval.hookspecs",
     "identify": "bridgeval.identification",
     "inspect": "bridgeval.inspection",
+    "merge": "bridgeval.merging",
     "parse": "bridgeval.spec",
     "sample_candidates": "bridgeval.batch.candidates",
     "save_baseline": "bridgeval.baselines",

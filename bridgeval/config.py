@@ -84,6 +84,7 @@ class Request:
     out: str | None = _setting("The file for the numbers; the terminal if left out.", None)
     report: str | None = _setting("The file for the HTML page.", None)
     per_user: str | None = _setting("The file for per-user values, as Parquet.", None)
+    state: str | None = _setting("The file for the states, for `bridgeval merge`; of one system.", None)
 
     def changes(self) -> dict[str, Any]:
         """The settings that are not the default."""
@@ -201,6 +202,9 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
 
     pick_device(request.device)
     reports, inspections = {}, {}
+    if request.state and len(request.recommendations) > 1:
+        systems = ", ".join(request.recommendations)
+        raise ConfigError("a state file holds one system", f"{systems}", "evaluate them one by one", argument="state")
     if request.inspect and request.streamed:
         told = "the files are larger than memory, so they were not inspected; --memory decides what is large"
         warnings.warn(told, BridgevalWarning, stacklevel=2)
@@ -218,6 +222,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             batch_size=request.batch_size,
             memory=request.memory,
             progress=progress,
+            state=request.state,
             **request.extras(),
         )
     return Outcome(reports, inspections)
@@ -352,7 +357,7 @@ def config_schema() -> dict[str, Any]:
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    if name not in (*PATHS, "recommendations", "relevance", "by", "out", "report", "per_user"):
+    if name not in (*PATHS, "recommendations", "relevance", "by", "out", "report", "per_user", "state"):
         return value
     if isinstance(value, dict):
         return {key: resolve_path(config, name, one) for key, one in value.items()}

@@ -5,6 +5,7 @@
     |  |- MissingColumnError(KeyError)  a column that is needed is not there, or cannot be told from others
     |  |- BadValueError             a cell cannot be used: NaN, infinite, null, of the wrong type
     |  |- MisalignedError           the two sides do not match: integer ids and string ids, scores and ids
+    |  `- StateFileError            a state file cannot be written, read, or merged with the others
     |- SpecError(ValueError)        the metric asked for cannot be made
     |  |- UnknownMetricError(KeyError)  no metric has this name; carries the nearest names
     |  `- BadParameterError         the metric exists, the parameter or its value does not
@@ -122,6 +123,10 @@ class BadValueError(InputError):
 
 class MisalignedError(InputError):
     """The two sides do not match."""
+
+
+class StateFileError(InputError):
+    """A state file cannot be written, cannot be read, or cannot be merged with the others."""
 
 
 class SpecError(BridgevalError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -20,7 +21,9 @@ from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import InputError, warn_caller
 from bridgeval.progress import Watchers, show_progress
 from bridgeval.report import Report, build_report
+from bridgeval.saved_states import Terms, prepare_states, save_states
 from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
+from bridgeval.tables.rows import is_spark_frame
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ def evaluate(
     memory: int | str | None = None,
     progress: bool | Callable[[int], None] | None = None,
     group: ProcessGroup | None = None,
+    state: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Evaluates recommendations against what proved relevant.
 
@@ -86,6 +90,7 @@ def evaluate(
         progress: None shows a bar for long work on a terminal; True or False decides; a function is called with the
             number of users done.
         group: merges the states of all ranks of a `torch.distributed` group; each rank gives its own users.
+        state: a file for the states, of which `merge` makes a report together with those of other users or days.
 
     Returns:
         A Report. Users with at least one relevant item count, unless a metric says otherwise. Where a loader finds
@@ -98,7 +103,7 @@ def evaluate(
     known = plugins.installed()
     asked = spec.name_all(metrics, convention, known)
     labels = () if by is None else read_slice_labels(by)
-    plan = _make_plan(list(asked.values()), per_user, labels, watch_seen=mask_seen is not False)
+    plan = make_plan(list(asked.values()), per_user, labels, watch_seen=mask_seen is not False)
     how = Execution(pick_device(device, here=False), batch_size, memory)
     chosen = known.loader_for(recommendations, relevance, loader)
     loaded = chosen.load(
@@ -118,6 +123,9 @@ def evaluate(
     sources = loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
     for source in sources.members.values():
         plan.check(source.offers)
+    if state is not None:
+        in_spark = is_spark_frame(recommendations) or is_spark_frame(relevance)
+        plan = prepare_states(state, plan, sources, with_users=per_user or not in_spark)
     if history is not None:
         _compare_times(relevance, history, columns)
     reports = {}
@@ -125,8 +133,11 @@ def evaluate(
         states = _run(source, plan, how, progress)
         if group is not None:
             states = merge_over_ranks(plan, states, group)
-        report = build_report(asked, plan.compute(states), loader=chosen.name, label=source.label)
-        reports[key] = _add_slices(report, labels, plan, states) if labels else report
+        report = build_report(asked, plan.compute(states), chosen.name, source.label, is_part=state is not None)
+        reports[key] = add_slices(report, labels, plan, states) if labels else report
+        if state is not None:
+            terms = Terms(asked, per_user, labels, mask_seen, columns or {}, source.label)
+            save_states(state, terms, plan, states, report)
     return cast("Report", sources.together(reports))
 
 
@@ -149,7 +160,7 @@ def _compare_times(relevance: Any, history: Any, columns: Mapping[str, str | Non
         warn_caller(f"{alarm.what}: {alarm.effect}", alarm.category)
 
 
-def _make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels], watch_seen: bool) -> Plan:
+def make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels], watch_seen: bool) -> Plan:
     """The metrics asked for, the census, and the metrics that keep every user's value where these are wanted."""
     census = Census(Plan.of(asked).needs.depth, watch_seen)
     if not per_user and not labels:
@@ -177,7 +188,8 @@ def _run(source: Source, plan: Plan, how: Execution, progress: bool | Callable[[
             raise
 
 
-def _add_slices(report: Report, labels: tuple[Labels, ...], plan: Plan, states: States) -> Report:
+def add_slices(report: Report, labels: tuple[Labels, ...], plan: Plan, states: States) -> Report:
+    """The report with the slices that a plan was made with."""
     names = {name: one for name, metric in report.metrics.items() if (one := metric.per_user()) is not None}
     items: list[ItemSlice] = []
     for metric, state in zip(plan.metrics, states, strict=True):

@@ -88,6 +88,8 @@ def compare(
     >>> round(row.difference, 4), row.wins, row.ties, row.losses, row.p_permutation
     (0.4167, 5, 1, 0, 0.0625)
     """
+    if "state" in evaluation:
+        raise BadParameterError("a state file holds one system", "state= for several", "evaluate each with its own")
     settings: Any = (test, correction, family, alpha, power, resamples, halves, seed)
     how = Settings(*settings).check()
     systems = _name_systems(systems)

@@ -33,7 +33,18 @@ LAYERS = (
     ("metrics",),
     ("stats", "inspection"),
     ("report",),
-    ("baselines", "config", "evaluation", "explanation", "identification", "slices", "systems", "verification"),
+    (
+        "baselines",
+        "config",
+        "evaluation",
+        "explanation",
+        "identification",
+        "merging",
+        "saved_states",
+        "slices",
+        "systems",
+        "verification",
+    ),
     ("cli",),
 )
 # Rooms beside the layers -> the highest layer that they may import.

@@ -35,6 +35,7 @@ from bridgeval.errors import (
 
 COMMANDS = {
     "evaluate": "bridgeval.cli.evaluate:evaluate",
+    "merge": "bridgeval.cli.merge:merge",
     "compare": "bridgeval.cli.compare:compare",
     "check": "bridgeval.cli.check:check",
     "explain": "bridgeval.cli.explain:explain",

@@ -11,6 +11,7 @@ from bridgeval.cli.options import ASKING, READING, WRITING, options, request_fro
 
 RUNNING = (
     click.option("--per-user", type=click.Path(dir_okay=False), help="Write per-user values here, as Parquet."),
+    click.option("--state", type=click.Path(dir_okay=False), help="Write the states here, for `bridgeval merge`."),
     click.option("--device", metavar="NAME", help="auto, cpu, cuda, ... [default: auto]"),
     click.option("--batch-size", type=click.IntRange(1), help="Users in a batch. [default: as many as fit]"),
     click.option("--memory", metavar="SIZE", help="The memory budget, e.g. 2GB; larger files are streamed."),

@@ -42,16 +42,21 @@ def write(request: Request, outcome: Outcome) -> None:
     reports = Reports(outcome.reports)
     if request.format == "json":
         reports = Reports(reports.systems, record_request(request, os.path.dirname(request.out or "")))
-    text = _format_reports(reports) if request.format == "table" else getattr(reports, WRITERS[request.format])()
-    write_text(text, request.out)
+    write_numbers(reports, request.format, request.out)
     if request.per_user:
-        write_file(request.per_user, lambda path: _write_per_user(reports, path))
+        write_file(request.per_user, lambda path: write_per_user(reports, path))
     if request.report:
         manifest = record_request(request, os.path.dirname(request.report))
         page = Reports(reports.systems, manifest)
         write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
     for system, inspection in outcome.inspections.items():
         print_findings(inspection.alarming, f"{system}: " if len(reports) > 1 else "", err=True)
+
+
+def write_numbers(reports: Reports, format: str, out: str | None) -> None:
+    """Writes the numbers to a file, or to the terminal."""
+    text = _format_reports(reports) if format == "table" else getattr(reports, WRITERS[format])()
+    write_text(text, out)
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:
@@ -125,7 +130,8 @@ def print_answer(answer: Answer, form: str | None) -> None:
     click.echo(writers.get(form, answer.__str__)())
 
 
-def _write_per_user(reports: Reports, path: str) -> None:
+def write_per_user(reports: Reports, path: str) -> None:
+    """Writes the per-user values of all systems as Parquet."""
     import pandas as pd
 
     frames = []

@@ -142,8 +142,23 @@ class Collected:
         if not self.chunks:
             return UserTable(None, np.zeros(0))
         vocabulary, codes = encode_ids([ids for ids, _ in self.chunks], "user ids")
-        order = np.argsort(np.concatenate(codes), kind="stable")
-        return UserTable(vocabulary, np.concatenate([values for _, values in self.chunks])[order])
+        joined = np.concatenate(codes)
+        order = np.argsort(joined, kind="stable")
+        # A user who comes again, e.g. on another day, has an entry for each time.
+        users = vocabulary if len(vocabulary) == len(joined) else vocabulary.take(joined[order])
+        return UserTable(users, np.concatenate([values for _, values in self.chunks])[order])
+
+    def to_plain(self) -> tuple[Ids | None, Floats]:
+        """All values in one chunk, in the order of the user ids."""
+        table = self.table()
+        return table.users, table.values
+
+    @staticmethod
+    def from_plain(plain: tuple[Ids | None, Floats]) -> Collected:
+        users, values = plain
+        if len(values) != (0 if users is None else len(users)):
+            raise ValueError("values and users differ in number")
+        return Collected() if users is None else Collected(((users, values),))
 
 
 @dataclass(frozen=True)
@@ -191,8 +206,18 @@ class ItemSums:
         """Leaves out items with nothing but zeros: most of a vocabulary in one partition."""
         if self.ids is None:
             return {"ids": None, "values": self.values}
-        kept = np.flatnonzero(self.values.reshape(len(self.ids), -1).any(axis=1))
+        kept = np.flatnonzero(self.values.any(axis=tuple(range(1, self.values.ndim))))
         return {"ids": self.ids.take(kept), "values": self.values[kept]}
+
+    def to_plain(self) -> dict[str, Any]:
+        return self.__getstate__()
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> ItemSums:
+        found = ItemSums(**plain)
+        if found.ids is not None and len(found.ids) != len(found.values):
+            raise ValueError("values and items differ in number")
+        return found
 
 
 @dataclass(frozen=True)

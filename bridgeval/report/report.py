@@ -246,12 +246,20 @@ def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: in
 
 
 def build_report(
-    named: Mapping[str, Metric], results: Mapping[Metric, Result], loader: str = "", label: str = ""
+    named: Mapping[str, Metric],
+    results: Mapping[Metric, Result],
+    loader: str = "",
+    label: str = "",
+    is_part: bool = False,
 ) -> Report:
-    """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored."""
+    """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored.
+
+    Args:
+        is_part: whether others will be merged with it, so that it may have no user.
+    """
     notes = next(iter(results.values())).notes
     population = Population.of(notes)
-    if not population.users:
+    if not population.users and not is_part:
         raise InputError(
             "there is no user to evaluate",
             "no rows in the recommendations and the relevance",
@@ -262,7 +270,8 @@ def build_report(
     companions = {name: metric.per_user() for name, metric in named.items()} if tables else {}
     collected = {name: tables[metric] for name, metric in companions.items() if metric in tables}
     found = {name: results[metric] for name, metric in named.items()}
-    _refuse_nobody(found, population)
+    if not is_part:
+        _refuse_nobody(found, population)
     return Report(found, named, population, loader, collected, label)
 
 

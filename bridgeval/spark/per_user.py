@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from bridgeval.engine.state import Floats, UserTable
+from bridgeval.engine.state import Collected, Floats, UserTable
 from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
@@ -132,6 +132,10 @@ class KeptState:
 
     def table(self) -> SparkUserTable:
         return self.values
+
+    def to_plain(self) -> Collected:
+        """The values, collected to the driver: a state file holds them all."""
+        return Collected(((self.values.users, self.values.values),))
 
     def merge(self, other: KeptState) -> KeptState:
         raise NotImplementedError("per-user values in Spark are whole; there is nothing to merge them with")

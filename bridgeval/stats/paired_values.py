@@ -56,6 +56,12 @@ class Panel:
             for metric, table in enumerate(row):
                 if table.users is not None:
                     where = next(code)
+                    if (np.diff(where) == 0).any():
+                        raise MisalignedError(
+                            f"users have several values of {metrics[metric]}, so they cannot be paired or sliced",
+                            "a report that was merged with users='events'",
+                            "compare reports in which each user comes once",
+                        )
                     values[system, where, metric] = table.values
                     present[system, where, metric] = True
         return Panel(tuple(systems), metrics, users, values, present)

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from bridgeval.cli import COMMANDS
-from tests.cli.conftest import RECS, Run, command, environment
+from tests.cli.conftest import RECS, TRUTH, Run, command, environment
 
 
 def numbers(stdout: str) -> dict[str, str]:
@@ -53,6 +53,33 @@ def test_standard_input_packed_files_and_csv(run: Run, folder: Path) -> None:
     assert list(rows[0]) == ["system", "metric", "k", "slice", "value", "low", "high", "users"]
     expected = {"system": "stdin", "metric": "Recall@2", "k": "2", "slice": "all", "value": "0.75", "users": "2"}
     assert expected.items() <= rows[0].items()
+
+
+def test_shards_are_merged_and_a_user_in_two_of_them_is_refused(run: Run, folder: Path) -> None:
+    """Recall@2 of ann is 1, of bob 1/2; see RECS."""
+    head, *rows = RECS.splitlines(keepends=True)
+    for user in ("ann", "bob"):
+        for name, lines in (("recs", rows), ("truth", TRUTH.splitlines(keepends=True)[1:])):
+            own = [line for line in lines if line.startswith(user)]
+            (folder / f"{name}-{user}.csv").write_text((head if name == "recs" else "user_id,item_id\n") + "".join(own))
+        done = run("evaluate", f"recs-{user}.csv", f"truth-{user}.csv", "-m", "Recall@2", "--state", f"{user}.state")
+        assert done.returncode == 0, done.stderr
+    done = run("merge", "ann.state", "bob.state", "--format", "csv", "--state", "both.state")
+    assert done.returncode == 0, done.stderr
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert {"metric": "Recall@2", "value": "0.75", "users": "2"}.items() <= row.items()
+    done = run("evaluate", "recs-ann.csv", "truth-ann.csv", "-m", "Recall@2", "--state", "again.state")
+    done = run("merge", "both.state", "again.state")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "1 user is in several files (found: 'ann' in 'both.state' and 'again.state')" in done.stderr
+    assert "count each time: --users events" in done.stderr
+    assert "0.8333" in run("merge", "both.state", "again.state", "--users", "events").stdout
+
+
+def test_a_state_file_holds_one_system(run: Run, folder: Path) -> None:
+    done = run("evaluate", "a=recs.csv", "b=recs.csv", "truth.csv", "--state", "both.state")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a state file holds one system" in done.stderr
 
 
 def test_trec_files_by_a_toolkits_convention_in_latex(run: Run, folder: Path) -> None:
