@@ -52,6 +52,24 @@ def two_threads(set_threads: Callable[[int], None]) -> None:
     set_threads(2)
 
 
+@pytest.fixture
+def gpu() -> Iterator[Any]:
+    """A pretended GPU, see `tests.pretend_gpu`."""
+    from tests.pretend_gpu import PretendedGPU
+
+    with PretendedGPU() as device:
+        yield device
+
+
+@pytest.fixture
+def contrary_gpu() -> Iterator[Any]:
+    """One that answers otherwise than the CPU wherever CUDA promises nothing."""
+    from tests.pretend_gpu import PretendedGPU
+
+    with PretendedGPU(contrary=True) as device:
+        yield device
+
+
 def workers() -> list[threading.Thread]:
     """The threads of this package that are running."""
     return [thread for thread in threading.enumerate() if thread.name.startswith("bridgeval")]
