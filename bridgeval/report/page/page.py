@@ -9,7 +9,8 @@ from bridgeval import plugins
 from bridgeval.errors import PluginFailedError
 from bridgeval.report.page.page_data import PageData
 from bridgeval.report.page.rendering import render
-from bridgeval.report.page.sections import LAST, Section
+from bridgeval.report.page.section import Section
+from bridgeval.report.page.sections import LAST
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
