@@ -17,6 +17,7 @@ from bridgeval.engine.plan import Execution, Plan, States, merge_all
 from bridgeval.engine.state import Collected
 from bridgeval.io.columns import Chosen
 from bridgeval.io.files import open_table
+from bridgeval.io.frames import is_frame, is_spark_frame
 from bridgeval.spark.executors import check_executors, restore_errors, retry_lost_job, send_errors
 from bridgeval.spark.history_context import add_history
 from bridgeval.spark.job_progress import show_tasks
@@ -24,7 +25,7 @@ from bridgeval.spark.per_user import KeptValues
 from bridgeval.spark.role_frames import TaggedFrame, tag_frame, tag_users, unite_frames
 from bridgeval.spark.task import Task, base_role
 from bridgeval.tables.context import Context
-from bridgeval.tables.rows import Rows, is_frame, is_spark_frame, read_rows
+from bridgeval.tables.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
