@@ -61,7 +61,7 @@ from bridgeval.metrics.blocks.listed_items import item_counts, population
 from bridgeval.metrics.blocks.policy_weights import NcisMetric
 from bridgeval.plugins import load_plugins
 from bridgeval.report.comparison import Comparison
-from bridgeval.report.page.sections import Section
+from bridgeval.report.page.section import Section
 from bridgeval.report.report import Population, Report
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.encoding import encode_ids
