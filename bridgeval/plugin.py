@@ -55,6 +55,8 @@ from bridgeval.inspection.findings import Finding
 from bridgeval.inspection.look import Look
 from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.files import find_files, is_path, open_table, read_table
+from bridgeval.io.frames import is_frame, is_listing, to_table
+from bridgeval.io.listings import is_sparse
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
@@ -67,7 +69,7 @@ from bridgeval.report.report import Population, Report
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, is_frame, read_numbers, read_rows, to_table
+from bridgeval.tables.rows import Rows, read_numbers, read_rows
 from bridgeval.tables.slates import Lists, Slates
 
 # Grouped by subject, in the order in which an author meets them.
@@ -153,6 +155,8 @@ __all__ = [  # noqa: RUF022
     "read_numbers",
     "to_table",
     "is_frame",
+    "is_listing",
+    "is_sparse",
     "find_columns",
     # Files, and readers of a kind of them.
     "Reader",
