@@ -92,6 +92,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     builder = SparkSession.builder.master("local[2]").appName("bridgeval-tests")
     chosen = SPARK_SETTINGS | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.maxResultSize": "48m",
         "spark.python.daemon.module": "tests.spark.daemon",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": (folder / "events").as_uri(),
