@@ -76,7 +76,7 @@ def tag_frame(
     """
     if not is_spark_frame(value):
         return _tag_rows(read_rows(open_table(value), role, columns), role, session)
-    frame = explode_arrays(value, role, positions)
+    frame = explode_arrays(value, role, columns, positions)
     kinds = [field.dataType for field in frame.schema.fields]
     shown = role in ("recommendations", "baseline")
     # Items shown without a score or a rank are refused in any case.
