@@ -752,7 +752,7 @@ class LAUC(TopKMetric):
 
 
 @dataclass(frozen=True)
-class RocAuc(TopKMetric):
+class RocAuc(PrefixMetric):
     """The share of (hit, miss) pairs of the first k places in which the hit stands higher (Hanley and McNeil 1982).
 
     Undefined for lists of hits only or of misses only: they have no such pair. Without a cutoff it reads the whole
@@ -772,7 +772,6 @@ class RocAuc(TopKMetric):
     family = "accuracy"
     bounds = SHARE
 
-    k: int = WHOLE
     one_sided: Literal["undefined", "bounds", "zero", "half", "one"] = field(default="undefined", kw_only=True)
     tied: Literal["order", "half", "lost"] = field(default="order", kw_only=True)
 

@@ -141,7 +141,7 @@ class ListFill(PrefixMetric):
         shown = blocks[ShownCount(self.ranking)].clamp(max=self.k)
         if self.fill == "any":
             return (shown > 0).double()
-        full = shown / self.places(blocks)
+        full = shown.double() / self.places(blocks)
         return (full == 1).double() if self.fill == "full" else full
 
 
