@@ -230,6 +230,16 @@ def test_15_a_name_that_cannot_be_typed_is_left_out(install):  # noqa: F811
     warn_of(found, r"the name 'alpha-nDCG' of Own cannot be typed: call it e\.g\. 'alpha_nDCG'")
 
 
+def test_13_the_plugin_of_a_metric_is_told(install, capsys):  # noqa: F811
+    from bridgeval.cli import program
+
+    install(METRIC.format(name="OwnMetric"))
+    program.main(["metrics", "OwnMetric"], standalone_mode=False)
+    assert "comes with: plugin 'own' of own-package 1.0\n" in capsys.readouterr().out
+    program.main(["metrics", "nDCG"], standalone_mode=False)
+    assert "comes with" not in capsys.readouterr().out
+
+
 def test_14_a_name_that_marks_a_class_is_explained_if_it_is_typed():
     class Halves(UserAverageTopKMetric):
         def compute_scores(self, preds, target, top_k_rel, **kwargs):
