@@ -217,7 +217,7 @@ class Slices:
 
     def _repr_html_(self) -> str:
         """The table and the sentences that matter for a notebook."""
-        table = self.to_pandas().to_html(index=False, float_format="%.4f", na_rep="")
+        table = self.to_pandas().to_html(index=False, float_format="{:.4f}".format, na_rep="")
         return table + "".join(f"<p>{html.escape(line)}</p>" for line in self.headlines())
 
 

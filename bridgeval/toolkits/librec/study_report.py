@@ -190,7 +190,7 @@ class StudyReport:
 
     def _repr_html_(self) -> str:
         """The experiments for a notebook, and what was left out."""
-        table = self.by_experiment().to_html(index=False, float_format="%.4f", na_rep="")
+        table = self.by_experiment().to_html(index=False, float_format="{:.4f}".format, na_rep="")
         left = "".join(f"<p>{html.escape(f'{name} was left out: {why}')}</p>" for name, why in self.left_out.items())
         return table + left
 
