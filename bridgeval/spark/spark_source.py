@@ -20,6 +20,7 @@ from bridgeval.engine.state import Collected
 from bridgeval.errors import InputError
 from bridgeval.io.columns import Chosen, Role, check_chosen_columns
 from bridgeval.io.files import is_path, open_table
+from bridgeval.io.frames import column_names, is_frame, is_spark_frame
 from bridgeval.spark.executors import check_executors, restore_errors, retry_lost_job, send_errors
 from bridgeval.spark.history_context import add_history
 from bridgeval.spark.job_progress import show_tasks
@@ -27,7 +28,7 @@ from bridgeval.spark.per_user import KeptState, KeptValues, SparkUserTable
 from bridgeval.spark.role_frames import TaggedFrame, tag_frame, tag_users, unite_frames
 from bridgeval.spark.task import Task, UserCount, base_role
 from bridgeval.tables.context import Context
-from bridgeval.tables.rows import Rows, column_names, is_frame, is_spark_frame, read_rows
+from bridgeval.tables.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

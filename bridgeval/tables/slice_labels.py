@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from bridgeval.errors import BadParameterError, BadValueError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER, find_named
+from bridgeval.io.frames import is_frame, to_table
 from bridgeval.tables.context import Table
 from bridgeval.tables.groups import read_groups
-from bridgeval.tables.rows import is_frame, to_table
 
 UNLABELLED = "(no label)"
 Side = Literal["user", "item"]
