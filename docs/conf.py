@@ -9,8 +9,9 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import bridgeval  # noqa: E402
 from site_pages import figures, reference  # noqa: E402
+
+import bridgeval  # noqa: E402
 
 project = "bridgeval"
 author = "the bridgeval authors"

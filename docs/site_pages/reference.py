@@ -53,9 +53,7 @@ def read_formulas() -> Mapping[str, Formula]:
 def list_metrics() -> Mapping[str, type[Metric]]:
     """The metrics that come with the package, by name."""
     return {
-        name: metric
-        for name, metric in plugins.installed().metrics.items()
-        if metric.__module__.startswith(PACKAGE)
+        name: metric for name, metric in plugins.installed().metrics.items() if metric.__module__.startswith(PACKAGE)
     }
 
 
@@ -106,6 +104,9 @@ def make_pages() -> Iterator[tuple[str, str]]:
     yield "errors.md", describe_errors()
     yield "config.md", describe_config()
     yield "needs.md", describe_needs()
+    yield "conventions.md", list_all_conventions()
+    for toolkit in plugins.installed().conventions:
+        yield f"conventions/{toolkit}.md", describe_convention(toolkit)
 
 
 def describe_metric(name: str, metric: type[Metric]) -> str:
@@ -201,7 +202,7 @@ def list_all_metrics() -> str:
     families = [*FAMILIES, *sorted({metric.family for metric in known.values()} - set(FAMILIES))]
     for family in families:
         rows = [
-            (f"[{name}](metrics/{name}.md)", name_direction(metric), _first_sentence(read_summary(metric)))
+            (f"[{name}](metrics/{name}.md)", name_direction(metric), _first_paragraph(read_summary(metric)))
             for name, metric in known.items()
             if metric.family == family
         ]
@@ -220,8 +221,8 @@ def describe_shared_parameters() -> str:
         [
             "# Parameters that most metrics share",
             "",
-            'In a name they are written flat: `nDCG(users="shown", ties="given")@10`. Defaults are those of nDCG; a metric',
-            "may have another default, which its own page and `bridgeval metrics NAME` tell.",
+            'In a name they are written flat: `nDCG(users="shown", ties="given")@10`. Defaults are those of nDCG;',
+            "`bridgeval metrics NAME` tells those of another metric.",
             "",
             *_table(["parameter", "default", "meaning"], rows),
             "",
@@ -259,12 +260,12 @@ def describe_errors() -> str:
         "",
     ]
     rows = [
-        (f"`{name}`", _first_sentence(inspect.getdoc(one) or ""), REMEDIES[name])
+        (f"`{name}`", _first_paragraph(inspect.getdoc(one) or ""), REMEDIES[name])
         for name, one in vars(errors).items()
         if inspect.isclass(one) and issubclass(one, errors.BridgevalError | errors.BridgevalWarning)
     ]
-    lines += [*_table(["name", "means", "what to do"], rows), "", "[What is checked](../../checks.md) shows most", ""]
-    return "\n".join(lines[:-2] + ["", "[What is checked](../../checks.md) shows most of them with an example.", ""])
+    lines += [*_table(["name", "means", "what to do"], rows), ""]
+    return "\n".join([*lines, "[What is checked](../../checks.md) shows most of them with an example.", ""])
 
 
 # Error -> what to do about it. The message itself says more: it knows what was found.
@@ -308,7 +309,12 @@ def describe_config() -> str:
     """The page of the config file, from its schema."""
     schema = json.loads((HERE.parent / "config.schema.json").read_text(encoding="utf-8"))
     rows = [
-        (f"`{name}`", _schema_type(one), f"`{json.dumps(one['default'])}`" if "default" in one else "", _escape(one.get("description", "")))
+        (
+            f"`{name}`",
+            _schema_type(one),
+            f"`{json.dumps(one['default'])}`" if "default" in one else "",
+            _escape(one.get("description", "")),
+        )
         for name, one in schema["properties"].items()
     ]
     return "\n".join(
@@ -325,6 +331,51 @@ def describe_config() -> str:
     )
 
 
+def list_all_conventions() -> str:
+    """The page of all conventions, with a link to the names of each."""
+    tables = sorted(plugins.installed().conventions.values(), key=lambda table: table.toolkit)
+    rows = [
+        (
+            f"[{table.toolkit}](conventions/{table.toolkit}.md)",
+            table.version or "",
+            table.verified,
+            str(len(table.metrics)),
+        )
+        for table in tables
+    ]
+    return "\n".join(
+        [
+            "# Names of other libraries",
+            "",
+            "Put the library before the name (`ranx:ndcg@10`), or name it once with `convention=`. Verified by goldens:",
+            "numbers that the library itself gave; source: its source; arithmetic: its formulas.",
+            "",
+            *_table(["convention", "version", "verified by", "names"], rows),
+            "",
+            "```{toctree}",
+            ":hidden:",
+            "",
+            *(f"conventions/{table.toolkit}" for table in tables),
+            "```",
+            "",
+        ]
+    )
+
+
+def describe_convention(toolkit: str) -> str:
+    """The page of one convention: its names and what they mean natively."""
+    table = plugins.installed().conventions[toolkit]
+    rows = []
+    for own in table.metrics:
+        metric = _parse_any(f"{toolkit}:{own}")
+        link = f"[{metric.name}](../metrics/{metric.name}.md)" if metric and metric.name in list_metrics() else ""
+        rows.append((f"`{toolkit}:{own}`", link, f"`{replace(metric, label=None)}`" if metric else "needs parameters"))
+    lines = [f"# {toolkit}", "", _escape(table.description), ""]
+    if table.caveat:
+        lines += [f"**Mind:** {_escape(table.caveat)}", ""]
+    return "\n".join([*lines, *_table(["name", "metric", "natively, at a cutoff of 10 where there is one"], rows), ""])
+
+
 def describe_needs() -> str:
     """The page of what metrics may need beside lists and relevance."""
     rows = [(need, f"`{one.argument}=`", f"`{one.read_as}`", one.words) for need, one in NEEDS.items()]
@@ -332,8 +383,8 @@ def describe_needs() -> str:
         [
             "# Needs",
             "",
-            "A metric declares what it reads beside lists and relevance. Needs are checked before any data is read; the error",
-            "names the argument to give.",
+            "A metric declares what it reads beside lists and relevance. Needs are checked before any data is read, and",
+            "the error names the argument to give.",
             "",
             *_table(["need", "argument", "a metric reads it as", "in messages"], rows),
             "",
@@ -362,11 +413,8 @@ def _default(value: object) -> str:
     return "required" if value is MISSING else f"`{value!r}`"
 
 
-def _first_sentence(text: str) -> str:
+def _first_paragraph(text: str) -> str:
     return " ".join(text.split("\n\n")[0].split())
-
-
-_first_paragraph = _first_sentence
 
 
 def _escape(text: str) -> str:
