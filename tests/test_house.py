@@ -40,6 +40,7 @@ LAYERS = (
         "explanation",
         "identification",
         "merging",
+        "online",
         "saved_states",
         "slices",
         "systems",
