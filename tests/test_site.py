@@ -41,7 +41,7 @@ def test_every_public_name_metric_error_and_convention_has_its_place(reference):
     for module in (bridgeval, bridgeval.plugin):
         text = pages[f"{module.__name__}.md"]
         names = [name for name in module.__all__ if type(getattr(module, name)).__name__ != "module"]
-        assert [name for name in names if f".{name}\n" not in text] == []
+        assert [name for name in names if f"## `{name}`\n" not in text] == []
     assert all(f"metrics/{name}.md" in pages for name in reference.list_metrics())
     classes = [one for one in vars(bridgeval.errors).values() if isinstance(one, type)]
     errors = [one.__name__ for one in classes if issubclass(one, Exception)]

@@ -238,10 +238,14 @@ def describe_module(module: str) -> str:
         value = getattr(public, name)
         if inspect.ismodule(value):
             continue
-        kind = "autoclass" if inspect.isclass(value) else "autofunction" if callable(value) else "autodata"
-        # A class that two modules offer is described once, where it comes first.
-        index = "" if module == MODULES[0] or name not in bridgeval.__all__ else "   :no-index:\n"
-        lines += [f"## `{name}`", "", "```{eval-rst}", f".. {kind}:: {module}.{name}", index + "```", ""]
+        lines += [f"## `{name}`", ""]
+        if not getattr(value, "__module__", "").startswith("bridgeval"):
+            lines += [f"An alias: `{value}`", ""]
+            continue
+        kind = "autoclass" if inspect.isclass(value) else "autofunction"
+        # A name that two modules offer is described in both, and found by search in the first.
+        index = "   :no-index:\n" if module != MODULES[0] and name in bridgeval.__all__ else ""
+        lines += ["```{eval-rst}", f".. {kind}:: {module}.{name}", index + "```", ""]
     return "\n".join(lines)
 
 
@@ -286,6 +290,7 @@ REMEDIES = {
     "MissingDependencyError": "install the package that the message names",
     "ConfigError": "compare with the [config file](config.md)",
     "MetricFailedError": "mend the metric; `--debug` shows its traceback",
+    "SparkFailedError": "the message has the cause and the setting to change; the executors' logs have the rest",
     "PluginError": "`bridgeval plugins` shows the package; `BRIDGEVAL_DISABLE_PLUGINS=name` leaves it out",
     "DuplicateNameError": "remove one of the two plugins",
     "PluginFailedError": "mend or remove the plugin that the message names",
@@ -347,8 +352,8 @@ def list_all_conventions() -> str:
         [
             "# Names of other libraries",
             "",
-            "Put the library before the name (`ranx:ndcg@10`), or name it once with `convention=`. Verified by goldens:",
-            "numbers that the library itself gave; source: its source; arithmetic: its formulas.",
+            "Put the library before the name (`ranx:ndcg@10`), or name it once with `convention=`. Verified by",
+            "goldens: numbers that the library itself gave; source: its source; arithmetic: its formulas.",
             "",
             *_table(["convention", "version", "verified by", "names"], rows),
             "",
@@ -383,8 +388,8 @@ def describe_needs() -> str:
         [
             "# Needs",
             "",
-            "A metric declares what it reads beside lists and relevance. Needs are checked before any data is read, and",
-            "the error names the argument to give.",
+            "A metric declares what it reads beside lists and relevance. Needs are checked before any data is read,",
+            "and the error names the argument to give.",
             "",
             *_table(["need", "argument", "a metric reads it as", "in messages"], rows),
             "",
