@@ -6,6 +6,7 @@ all lists together. The bases for plain Python functions are in `bases.py`.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import sys
@@ -35,7 +36,7 @@ from bridgeval.engine.summary import (
     Result,
     half_width,
 )
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, MetricFailedError
 from bridgeval.tables.ids import Ids
 
 # The cutoff beyond the end of every list: of metrics that are asked for without one.
@@ -87,6 +88,12 @@ class Metric:
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        if undeclared := find_undeclared(type(self)):  # type: ignore[arg-type]
+            raise BadParameterError(
+                f"{type(self).__name__} declares {undeclared!r}, which is no parameter of it",
+                "a class without @dataclass(frozen=True)",
+                "decorate the class",
+            )
         if list_choices(type(self)):  # type: ignore[arg-type]
             check_choices(self, self.name)
 
@@ -156,6 +163,17 @@ class Metric:
         given = [f"{name}={literal(value, k)}" for name, value in parameters.items() if value != defaults[name]]
         head = self.label or (f"{self.name}({', '.join(given)})" if given else self.name)
         return head if k is None or k == WHOLE else f"{head}@{k}"
+
+
+@cache
+def find_undeclared(metric: type[Metric]) -> str:
+    """A field that a metric class, or a parent, declares without being a dataclass; empty if there is none."""
+    for one in metric.__mro__[: metric.__mro__.index(Metric)]:
+        if "__dataclass_fields__" not in vars(one):
+            for name, hint in inspect.get_annotations(one).items():
+                if "ClassVar" not in str(hint):
+                    return name
+    return ""
 
 
 def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,8 +268,9 @@ class UserMetric(RankingMetric):
     Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. They need not care which users count.
 
     Attributes:
-        over: the summary: "mean", "median", "lower_median", "min", "max", "geometric" (mean, of values that are taken
-            for 0.00001 at least), "pooled" (all numerators over all denominators, of metrics that have them),
+        over: the summary: "mean", "sum", "variance" (of all users, not of a sample), "median", "lower_median", "p90"
+            (the 90th percentile, interpolated), "min", "max", "geometric" (mean, of values that are taken for 0.00001
+            at least), "pooled" (all numerators over all denominators, of metrics that have them),
             "half_width" (of the mean's interval), "per_user".
         confidence: of "half_width".
         lone: the half width if only one user has a value: "undefined", or "zero".
@@ -281,7 +300,11 @@ class UserMetric(RankingMetric):
 
     @property
     def number_bounds(self) -> Bounds:
-        return NEVER_NEGATIVE if self.over == "half_width" else self.bounds
+        if self.over in ("half_width", "variance"):
+            return NEVER_NEGATIVE
+        low, high = self.bounds
+        # A sum may be of any number of users.
+        return (math.copysign(math.inf, low) if low < 0 else 0.0, math.inf) if self.over == "sum" else (low, high)
 
     def values(self, blocks: Blocks) -> Tensor:
         """`[B]` float64: the value of each user, NaN where undefined."""
@@ -319,6 +342,10 @@ def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone
         deviation = state.deviation
         if over == "geometric":
             value, deviation = math.exp(value), None
+        if over == "sum":
+            value, deviation = state.mean * state.count, None
+        if over == "variance":
+            value, deviation = state.squares / state.count if state.count else math.nan, None
         if over == "half_width":
             alone = lone == "zero" and state.count == 1
             value = 0.0 if alone else half_width(deviation, state.count, confidence)
@@ -330,6 +357,8 @@ def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone
         return replace(result, per_user=table)
     if over in ("min", "max"):
         return replace(result, value=table.largest() if over == "max" else table.smallest())
+    if over == "p90":
+        return replace(result, value=table.quantile(0.9))
     return replace(result, value=table.median(lower=over == "lower_median"))
 
 
@@ -419,9 +448,25 @@ class UserValues(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         values = self.metric.values(blocks)
+        check_values(self.metric, values, len(blocks))
         if isinstance(self.metric, RelevanceMetric) and self.metric.empty != "zero":
             values = fill_empty(blocks, self.metric, values)
         return values if values.dtype == torch.float64 else values.double()
+
+
+def check_values(metric: Metric, values: Any, users: int) -> None:
+    """Raises MetricFailedError unless values are a tensor `[users]` of numbers."""
+    if not isinstance(values, Tensor):
+        found = f"{type(values).__name__}"
+    elif tuple(values.shape) != (users,):
+        found = f"shape {list(values.shape)}"
+    elif values.is_complex():
+        found = f"{values.dtype}"
+    else:
+        return
+    raise MetricFailedError(
+        f"{metric} must give one number for each of {users} users, a tensor of shape [{users}]", found, "see `values`"
+    )
 
 
 def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tensor:

@@ -103,6 +103,10 @@ class UserTable:
             return math.nan
         return float(np.quantile(defined, 0.5, method="lower") if lower else np.median(defined))
 
+    def quantile(self, share: float) -> float:
+        """The value that this share of the defined ones lie below, interpolated; NaN if there are none."""
+        return float(np.nanquantile(self.values, share)) if self.defined else math.nan
+
     def smallest(self) -> float:
         """The smallest defined value; NaN if there are none."""
         return float(np.nanmin(self.values)) if self.defined else math.nan
