@@ -150,3 +150,12 @@ def test_tensorboard_takes_a_comparison(tmp_path):
     scalars = EventAccumulator(str(tmp_path)).Reload().Tags()["scalars"]
     assert {"old/MRR", "new/MRR"} <= set(scalars)
     assert np.sum([name.startswith("difference/") for name in scalars]) == 1
+
+
+@pytest.mark.integration
+def test_a_report_is_logged_by_the_name_of_the_tracker(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    make_report().log("tensorboard", path=tmp_path, step=2)
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [(one.step, one.value) for one in events.Scalars("MRR")] == [(2, 0.75)]
