@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
+INTEGRATIONS := .envs/integrations
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity bench format clean
+.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity integrations bench format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -44,11 +45,11 @@ tests: $(STAMP)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-spark tests-portable
 
 tests-here: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity"
+	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not integration"
 
 # The portable kernels are what a GPU runs: laws, metrics and goldens must hold with them too.
 tests-portable: $(STAMP) tests-here
-	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity" tests/laws tests/metrics tests/golden tests/batch
+	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not integration" tests/laws tests/metrics tests/golden tests/batch
 
 tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"
@@ -56,6 +57,16 @@ tests-spark: $(STAMP)
 parity: $(STAMP)  ## compare with the peers, each in an environment of its own
 	$(BIN)/python benchmarks/peers/environments.py irspack lenskit pytrec_eval ranx recommenders recpack rectools replay
 	$(BIN)/python -m pytest -m parity tests/parity
+
+# Libraries that pin their own versions of pandas, Arrow and many others: an environment of their own.
+$(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt
+	@test -x $(INTEGRATIONS)/bin/python || $(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-integrations.txt torch==2.13.0 -e ".[integrations]"
+	@touch $@
+
+# Other libraries' warnings are theirs; ours are errors, as in all tests.
+integrations: $(INTEGRATIONS)/.installed  ## test trackers and training loops with the real packages
+	$(INTEGRATIONS)/bin/python -m pytest -m integration -W default -W error::bridgeval.errors.BridgevalWarning tests/integrations
 
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bridgeval.inspection import Inspection as Inspection, inspect as inspect
     from bridgeval.merging import merge as merge
     from bridgeval.metrics.blocks.policy_weights import NcisMetric as NcisMetric
+    from bridgeval.online import OnlineEvaluator as OnlineEvaluator
     from bridgeval.report import Report as Report, Reports as Reports
     from bridgeval.report.comparison import Comparison as Comparison
     from bridgeval.slices import sliced as sliced
@@ -51,6 +52,7 @@ _HOMES = {
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
     "NcisMetric": "bridgeval.metrics.blocks.policy_weights",
+    "OnlineEvaluator": "bridgeval.online",
     "Ranking": "bridgeval.batch.ranking",
     "Relevance": "bridgeval.batch.ranking",
     "Report": "bridgeval.report",

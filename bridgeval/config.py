@@ -114,15 +114,14 @@ class Request:
     @cached_property
     def streamed(self) -> bool:
         """Whether lists or relevance are larger than memory, so that their paths are handed on and not their tables."""
-        from bridgeval.io.datasets import estimate_memory, open_dataset, parse_bytes
+        from bridgeval.io.datasets import estimate_memory, open_file_table, parse_bytes
 
         paths = [*self.recommendations.values(), *filter(None, [self.relevance])]
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
         budget = parse_bytes(self.memory)
         try:
-            found = [(path, open_dataset(path)) for path in paths]
-            return any(dataset is not None and estimate_memory(path, dataset) > budget for path, dataset in found)
+            return any(table is not None and estimate_memory(table) > budget for table in map(open_file_table, paths))
         except (ValueError, OSError):
             # The reader of the file explains what is wrong with it.
             return False

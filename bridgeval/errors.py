@@ -16,6 +16,7 @@
     |  `- MissingDependencyError    a package has to be installed first
     |- ConfigError(ValueError)      a config file or one of its settings is wrong
     |- MetricFailedError            a metric written in Python raised; carries metric and user
+    |- SparkFailedError             Spark gave a job up: a worker was killed, a result was too large
     `- PluginError                  a plugin misbehaves
        |- DuplicateNameError        two plugins offer one name
        `- PluginFailedError         a plugin could not be imported or raised in a hook
@@ -167,6 +168,10 @@ class ConfigError(BridgevalError, ValueError):
 
 class MetricFailedError(BridgevalError, RuntimeError):
     """A metric written in Python raised."""
+
+
+class SparkFailedError(BridgevalError, RuntimeError):
+    """Spark gave a job up for a reason that lies outside the data and the metrics."""
 
 
 class PluginError(BridgevalError):

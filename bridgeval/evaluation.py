@@ -19,11 +19,12 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, pick_device
 from bridgeval.engine.source import Source, Sources
 from bridgeval.errors import InputError, warn_caller
+from bridgeval.io.frames import is_spark_frame
+from bridgeval.io.origin import Origin
 from bridgeval.progress import Watchers, show_progress
 from bridgeval.report import Report, build_report
 from bridgeval.saved_states import Terms, prepare_states, save_states
 from bridgeval.stats.item_slice_metric import ByItems, ItemSlice
-from bridgeval.tables.rows import is_spark_frame
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ def evaluate(
     """Evaluates recommendations against what proved relevant.
 
     Args:
-        recommendations: a frame (pandas, polars, Arrow, anything with `__arrow_c_stream__`), a path of Parquet, CSV or
-            TSV files, a mapping user -> items, (item, score) pairs or {item: score}, or `Scores`.
+        recommendations: a frame (pandas, polars, also lazy, Arrow, duckdb, narwhals, Hugging Face, anything with
+            `__arrow_c_stream__`), with a row for each item or with lists in its cells; a path of Parquet, CSV or TSV
+            files; a mapping user -> items, (item, score) pairs or {item: score}; a Series of lists; arrays
+            (items, scores) or (users, items, scores); a sparse matrix, or `Scores`.
         relevance: the same, with gains in place of scores; without gains every row counts 1. None where the
             recommendations bring it along, as a study or one of its folds does.
         metrics: names such as "nDCG@5,10" or "replay:NDCG@10", or metric objects.
@@ -134,6 +137,8 @@ def evaluate(
         if group is not None:
             states = merge_over_ranks(plan, states, group)
         report = build_report(asked, plan.compute(states), chosen.name, source.label, is_part=state is not None)
+        if report.collected:
+            report = replace(report, origin=Origin.of(recommendations, columns))
         reports[key] = add_slices(report, labels, plan, states) if labels else report
         if state is not None:
             terms = Terms(asked, per_user, labels, mask_seen, columns or {}, source.label)

@@ -53,18 +53,20 @@ from bridgeval.engine.summary import Over, Result, half_width
 from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.files import find_files, is_path, open_table
+from bridgeval.io.frames import is_frame, is_listing, to_table
+from bridgeval.io.listings import is_sparse
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
 from bridgeval.metrics.blocks.policy_weights import NcisMetric
 from bridgeval.plugins import load_plugins
 from bridgeval.report.comparison import Comparison
-from bridgeval.report.page.sections import Section
+from bridgeval.report.page.section import Section
 from bridgeval.report.report import Population, Report
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, is_frame, read_numbers, read_rows, to_table
+from bridgeval.tables.rows import Rows, read_numbers, read_rows
 from bridgeval.tables.slates import Lists, Slates
 
 # Grouped by subject, in the order in which an author meets them.
@@ -150,6 +152,8 @@ __all__ = [  # noqa: RUF022
     "read_numbers",
     "to_table",
     "is_frame",
+    "is_listing",
+    "is_sparse",
     "find_columns",
     # Files.
     "is_path",

@@ -159,10 +159,10 @@ class Plugins:
 def _suggest_form(recommendations: Any, relevance: Any) -> str:
     """A hint for objects that no loader reads."""
     for value in (recommendations, relevance):
-        if hasattr(value, "collect") and hasattr(value, "lazy"):
-            return "a lazy frame is not read: give frame.collect()"
         if len(getattr(value, "shape", ())) == 2 and not hasattr(value, "columns"):
             return "a matrix of scores belongs in bridgeval.Scores(matrix), rows of users and items in a data frame"
+        if type(value).__name__ in ("DatasetDict", "IterableDatasetDict"):
+            return f"give one of its splits, e.g. datasets[{next(iter(value), 'test')!r}]"
         if isinstance(value, list):
             return "rows belong in a data frame, e.g. pandas.DataFrame(rows, columns=['user_id', 'item_id'])"
     if relevance is None:

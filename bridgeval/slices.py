@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from bridgeval.errors import BadParameterError, BadValueError
 from bridgeval.io.columns import ITEM, USER, Chosen, find_named
+from bridgeval.io.frames import to_table
 from bridgeval.report.report import sliced
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import read_rows, to_table
+from bridgeval.tables.rows import read_rows
 
 __all__ = [
     "by_history_length",

@@ -52,6 +52,24 @@ def two_threads(set_threads: Callable[[int], None]) -> None:
     set_threads(2)
 
 
+@pytest.fixture
+def gpu() -> Iterator[Any]:
+    """A pretended GPU, see `tests.pretend_gpu`."""
+    from tests.pretend_gpu import PretendedGPU
+
+    with PretendedGPU() as device:
+        yield device
+
+
+@pytest.fixture
+def contrary_gpu() -> Iterator[Any]:
+    """One that answers otherwise than the CPU wherever CUDA promises nothing."""
+    from tests.pretend_gpu import PretendedGPU
+
+    with PretendedGPU(contrary=True) as device:
+        yield device
+
+
 def workers() -> list[threading.Thread]:
     """The threads of this package that are running."""
     return [thread for thread in threading.enumerate() if thread.name.startswith("bridgeval")]
@@ -74,6 +92,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     builder = SparkSession.builder.master("local[2]").appName("bridgeval-tests")
     chosen = SPARK_SETTINGS | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.maxResultSize": "48m",
         "spark.python.daemon.module": "tests.spark.daemon",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": (folder / "events").as_uri(),

@@ -17,8 +17,8 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def examples(document: Path) -> list[str]:
-    return BLOCK.findall(document.read_text(encoding="utf-8"))
+def examples(document: Path, pattern: re.Pattern[str] = BLOCK) -> list[str]:
+    return pattern.findall(document.read_text(encoding="utf-8"))
 
 
 ON_SPARK = [d for d in DOCUMENTS if "SparkSession" in d.read_text(encoding="utf-8")]
@@ -36,12 +36,12 @@ def test_spark_examples_run_and_print_what_they_say(document, tmp_path, monkeypa
     run_examples(document, tmp_path, monkeypatch)
 
 
-def run_examples(document: Path, folder: Path, monkeypatch) -> dict[str, object]:
+def run_examples(document: Path, folder: Path, monkeypatch, pattern: re.Pattern[str] = BLOCK) -> dict[str, object]:
     """Runs all examples of a document; returns the names that they define."""
     monkeypatch.chdir(folder)
     names: dict[str, object] = {"__name__": "__main__"}
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    for number, block in enumerate(examples(document), start=1):
+    for number, block in enumerate(examples(document, pattern), start=1):
         if ">>>" in block:
             test = doctest.DocTestParser().get_doctest(block, names, f"{document.name}:{number}", None, None)
             runner.run(test, clear_globs=False)

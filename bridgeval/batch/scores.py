@@ -11,9 +11,10 @@ import numpy as np
 from bridgeval.batch.candidates import Candidates
 from bridgeval.errors import BadParameterError, BadValueError, InputError, MisalignedError
 from bridgeval.io.columns import USER, find_named
+from bridgeval.io.frames import is_frame, to_table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, is_frame, to_table
+from bridgeval.tables.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,7 @@ def write_per_user(reports: Reports, path: str) -> None:
     frames = []
     for system, report in reports.items():
         for name in report.collected:
-            frames.append(report.per_user(name).assign(system=system, metric=name))
+            frames.append(report.collected[name].frame(name, None).assign(system=system))
     if not frames:
         raise ConfigError("none of the metrics has per-user values", hint="leave out {argument}", argument="per_user")
     pd.concat(frames)[["system", "metric", "user", "value"]].to_parquet(path, index=False)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Chosen, Role, check_chosen_columns
+from bridgeval.io.frames import column_names, is_frame
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import group_codes
@@ -20,7 +21,7 @@ from bridgeval.tables.groups import read_features, read_groups, read_ids
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
-from bridgeval.tables.rows import Rows, column_names, has_scores, is_frame, read_rows
+from bridgeval.tables.rows import Rows, has_scores, read_rows
 from bridgeval.tables.slates import Lists, Slates, build_slates, check_scores, group_lists
 
 

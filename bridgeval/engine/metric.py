@@ -250,8 +250,9 @@ class UserMetric(RankingMetric):
     Subclasses define `values(blocks)`: `[B]` float64, NaN where undefined. They need not care which users count.
 
     Attributes:
-        over: the summary: "mean", "median", "lower_median", "min", "max", "geometric" (mean, of values that are taken
-            for 0.00001 at least), "pooled" (all numerators over all denominators, of metrics that have them),
+        over: the summary: "mean", "sum", "variance" (of all users, not of a sample), "median", "lower_median", "p90"
+            (the 90th percentile, interpolated), "min", "max", "geometric" (mean, of values that are taken for 0.00001
+            at least), "pooled" (all numerators over all denominators, of metrics that have them),
             "half_width" (of the mean's interval), "per_user".
         confidence: of "half_width".
         lone: the half width if only one user has a value: "undefined", or "zero".
@@ -281,7 +282,11 @@ class UserMetric(RankingMetric):
 
     @property
     def number_bounds(self) -> Bounds:
-        return NEVER_NEGATIVE if self.over == "half_width" else self.bounds
+        if self.over in ("half_width", "variance"):
+            return NEVER_NEGATIVE
+        low, high = self.bounds
+        # A sum may be of any number of users.
+        return (math.copysign(math.inf, low) if low < 0 else 0.0, math.inf) if self.over == "sum" else (low, high)
 
     def values(self, blocks: Blocks) -> Tensor:
         """`[B]` float64: the value of each user, NaN where undefined."""
@@ -319,6 +324,10 @@ def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone
         deviation = state.deviation
         if over == "geometric":
             value, deviation = math.exp(value), None
+        if over == "sum":
+            value, deviation = state.mean * state.count, None
+        if over == "variance":
+            value, deviation = state.squares / state.count if state.count else math.nan, None
         if over == "half_width":
             alone = lone == "zero" and state.count == 1
             value = 0.0 if alone else half_width(deviation, state.count, confidence)
@@ -330,6 +339,8 @@ def summarize_state(over: Over, state: Any, confidence: float = 0.95, lone: Lone
         return replace(result, per_user=table)
     if over in ("min", "max"):
         return replace(result, value=table.largest() if over == "max" else table.smallest())
+    if over == "p90":
+        return replace(result, value=table.quantile(0.9))
     return replace(result, value=table.median(lower=over == "lower_median"))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from bridgeval.errors import MisalignedError
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
@@ -102,6 +103,10 @@ class UserTable:
             return math.nan
         return float(np.quantile(defined, 0.5, method="lower") if lower else np.median(defined))
 
+    def quantile(self, share: float) -> float:
+        """The value that this share of the defined ones lie below, interpolated; NaN if there are none."""
+        return float(np.nanquantile(self.values, share)) if self.defined else math.nan
+
     def smallest(self) -> float:
         """The smallest defined value; NaN if there are none."""
         return float(np.nanmin(self.values)) if self.defined else math.nan
@@ -123,6 +128,19 @@ class UserTable:
         import pandas as pd
 
         return pd.concat([table.frame(*name) for name, table in tables.items()], ignore_index=True)
+
+    @staticmethod
+    def side_by_side(tables: Mapping[tuple[str, int | None], UserTable]) -> pd.DataFrame:
+        """A frame with a row for each user and a column for each metric, NaN where a metric leaves a user out."""
+        import pandas as pd
+
+        columns = {name: pd.Series(table.to_dict(), dtype=np.float64) for (name, _), table in tables.items()}
+        repeated = next((name for (name, _), table in tables.items() if len(columns[name]) != len(table)), None)
+        if repeated is not None:
+            raise MisalignedError(
+                f"users have several values of {repeated}", hint="ask for rows: a user has one place in a wide frame"
+            )
+        return pd.DataFrame(columns).rename_axis("user").sort_index().reset_index()
 
     def to_dict(self) -> dict[Any, float]:
         return dict(zip(self.users.tolist() if self.users else [], self.values.tolist(), strict=True))

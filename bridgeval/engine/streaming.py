@@ -1,4 +1,4 @@
-"""Sources of files: read at once if memory allows, else in pieces and evaluated in chunks of whole users."""
+"""Sources of files and frames: read at once if memory allows, else in pieces, evaluated in chunks of whole users."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as pa_dataset
 
 from bridgeval.engine.inputs import Inputs, list_offers
 from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.engine.source import DeferredSource, Source, make_source
 from bridgeval.errors import BadValueError
 from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merge_streams, partition_streams
-from bridgeval.io.columns import Chosen, Role, find_columns, holds_numbers
-from bridgeval.io.datasets import BYTES_PER_ROW, estimate_memory, open_dataset, read_batches, read_numbers_as_floats
+from bridgeval.io.columns import Chosen, Role
+from bridgeval.io.datasets import BYTES_PER_ROW, open_file_table
 from bridgeval.io.files import is_path, open_table, read_schema
-from bridgeval.tables.rows import find_first_null, read_table_rows
+from bridgeval.io.frames import open_lazy
+from bridgeval.io.lazy_frames import HeldTable, LazyFrame, count_entries
+from bridgeval.tables.rows import find_first_null, find_parts, read_table_rows, tabulate
 
 ROWS_PER_PIECE = 1 << 21
+ROWS_PER_BATCH = 1 << 17
 
 
 def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
@@ -32,17 +34,21 @@ def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
         extras: the other arguments of `Inputs.of`; each may be the path of a file.
     """
     given = {"recommendations": recommendations, "relevance": relevance, **extras}
+    lazy = [_open_lazily(value) for value in (recommendations, relevance)]
+    if not any(map(is_path, given.values())) and not any(lazy):
+        return make_source(recommendations, relevance, **extras)
     header = read_schema(os.fspath(recommendations)).empty_table() if is_path(recommendations) else recommendations
     offers = list_offers(header, **extras)
     at_once = DeferredSource(offers, lambda needs: make_source(**_open_tables(given)).open(needs))
-    if not is_path(recommendations) or not is_path(relevance):
+    # A format that is read as a whole, and two tables in memory, are not streamed.
+    if not any(lazy) or any(is_path(value) and one is None for value, one in zip(given.values(), lazy, strict=False)):
         return at_once
-    paths = os.fspath(recommendations), os.fspath(relevance)
-    shown, relevant = map(open_dataset, paths)
-    if shown is None or relevant is None:
-        return at_once
-    size = estimate_memory(paths[0], shown) + estimate_memory(paths[1], relevant)
-    return FileSource(at_once, shown, relevant, extras, size)
+    return StreamedSource(at_once, recommendations, relevance, extras)
+
+
+def _open_lazily(value: Any) -> LazyFrame | None:
+    """The rows of files and of lazy frames; None for tables in memory and for formats that are read as a whole."""
+    return open_file_table(os.fspath(value)) if is_path(value) else open_lazy(value)
 
 
 def _open_tables(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,21 +56,19 @@ def _open_tables(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class FileSource:
-    """Two data sets on disk.
+class StreamedSource:
+    """Recommendations and relevance of which at least one need not be held in memory.
 
     Attributes:
-        at_once: the source that holds both in memory.
-        recommendations, relevance: read in pieces.
-        extras: the other arguments of `Inputs.of`; files among them are held in memory.
-        size: bytes that both tables would take in memory.
+        at_once: the source that holds both.
+        recommendations, relevance: paths and lazy frames are read in pieces, objects in memory are held.
+        extras: the other arguments of `Inputs.of`; files and lazy frames among them are held in memory.
     """
 
     at_once: DeferredSource
-    recommendations: pa_dataset.Dataset
-    relevance: pa_dataset.Dataset
+    recommendations: Any
+    relevance: Any
     extras: Mapping[str, Any]
-    size: int
     label: str = ""
 
     @property
@@ -72,30 +76,76 @@ class FileSource:
         return self.at_once.offers
 
     def run(self, plan: Plan, how: Execution) -> States:
+        columns = self.extras.get("columns")
         # Users that only the history, the baseline or a list of users has belong to no chunk.
-        if self.size <= how.budget or plan.needs.users:
+        if plan.needs.users:
             return self.at_once.run(plan, how)
-        rows = max(1, min(ROWS_PER_PIECE, how.budget // BYTES_PER_ROW // 4))
-        shown = self._open_stream(self.recommendations, "recommendations", rows)
-        relevant = self._open_stream(self.relevance, "relevance", rows)
+        sides = (
+            _Side.of(self.recommendations, "recommendations", columns),
+            _Side.of(self.relevance, "relevance", columns),
+        )
+        size = sum(side.entries for side in sides) * BYTES_PER_ROW
+        if size <= how.budget:
+            return self.at_once.run(plan, how)
+        shown, relevant = (side.open_stream(how.budget) for side in sides)
         base = Inputs.of(shown.schema.empty_table(), relevant.schema.empty_table(), **_open_tables(self.extras))
-        run = _Run(plan, how, base, self.extras.get("columns"), self.size // BYTES_PER_ROW)
+        run = _Run(plan, how, base, columns, sum(side.rows for side in sides))
         try:
             return run.fold(merge_streams(shown, relevant))
         except NotInOrderError:
             count = run.count_rows("partitioned")
-            parts = math.ceil(2 * self.size / how.budget)
-            return run.fold(partition_streams(count(shown), count(relevant), parts))
+            return run.fold(partition_streams(count(shown), count(relevant), math.ceil(2 * size / how.budget)))
 
-    def _open_stream(self, dataset: pa_dataset.Dataset, role: Role, rows: int) -> Stream:
-        types = dataset.schema.types
-        parts = find_columns(
-            role, dataset.schema.names, self.extras.get("columns"), lambda place: holds_numbers(types[place])
-        )
-        numbers = [name for part, name in parts.items() if part not in ("user", "item")]
-        dataset = read_numbers_as_floats(dataset, numbers)
-        schema = pa.schema([dataset.schema.field(name) for name in parts.values()])
-        return Stream(partial(_read_pieces, dataset, schema.names, rows, role), parts["user"], schema)
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two tables.
+
+    Attributes:
+        parts: part -> column.
+        rows: its rows, counted or estimated.
+        entries: the entries of its lists, if a row is a list; else its rows.
+    """
+
+    frame: LazyFrame
+    role: Role
+    parts: Mapping[str, str]
+    rows: int
+    entries: int
+
+    @staticmethod
+    def of(value: Any, role: Role, columns: Chosen | None) -> _Side:
+        frame = _open_lazily(value) or HeldTable(tabulate(value, role, columns))
+        parts = find_parts(frame, role, columns)
+        return _Side(frame, role, parts, *frame.count(parts["item"]))
+
+    def open_stream(self, budget: int) -> Stream:
+        frame = self.frame.with_floats([name for part, name in self.parts.items() if part not in ("user", "item")])
+        schema = pa.schema([frame.schema.field(name) for name in self.parts.values()])
+        return Stream(partial(self._read_pieces, frame, schema, budget), self.parts["user"], schema)
+
+    def _read_pieces(self, frame: LazyFrame, schema: pa.Schema, budget: int) -> Iterator[pa.Table]:
+        """The rows in tables of a share of the budget; raises if a cell is missing, and says where."""
+        wanted = max(1, min(ROWS_PER_PIECE, budget // BYTES_PER_ROW // 4))
+        batch_rows = min(wanted, ROWS_PER_BATCH) // max(1, round(self.entries / max(1, self.rows)))
+        held: list[pa.RecordBatch] = []
+        row = entries = 0
+        for batch in frame.read_batches(schema.names, max(1, batch_rows)):
+            for name, column in zip(schema.names, batch.columns, strict=True):
+                if column.null_count:
+                    raise BadValueError(
+                        f"the column {name!r} of the {self.role} has missing values (null)",
+                        f"first at row {row + find_first_null(column)}, counted from 0",
+                        "drop these rows, or fill them",
+                    )
+            row += len(batch)
+            entries += count_entries(batch, self.parts["item"])
+            held.append(batch)
+            if entries >= wanted:
+                yield pa.Table.from_batches(held).cast(schema)
+                held, entries = [], 0
+        if held:
+            yield pa.Table.from_batches(held).cast(schema)
 
 
 @dataclass(frozen=True)
@@ -145,24 +195,3 @@ class _Run:
                 self.report_rows(what, done)
 
         return lambda stream: replace(stream, pieces=partial(read, stream))
-
-
-def _read_pieces(dataset: pa_dataset.Dataset, names: list[str], rows: int, role: Role) -> Iterator[pa.Table]:
-    """The data set in tables of at least `rows` rows; raises if a cell is missing, and says where in the data set."""
-    held: list[pa.RecordBatch] = []
-    row = 0
-    for batch in read_batches(dataset, names, min(rows, 1 << 17)):
-        for name, column in zip(names, batch.columns, strict=True):
-            if column.null_count:
-                raise BadValueError(
-                    f"the column {name!r} of the {role} has missing values (null)",
-                    f"first at row {row + find_first_null(column)}, counted from 0",
-                    "drop these rows, or fill them",
-                )
-        row += len(batch)
-        held.append(batch)
-        if sum(map(len, held)) >= rows:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)

@@ -9,7 +9,20 @@ from typing import Literal
 
 from bridgeval.engine.state import UserTable
 
-Over = Literal["mean", "median", "lower_median", "min", "max", "geometric", "pooled", "half_width", "per_user"]
+Over = Literal[
+    "mean",
+    "sum",
+    "variance",
+    "median",
+    "lower_median",
+    "p90",
+    "min",
+    "max",
+    "geometric",
+    "pooled",
+    "half_width",
+    "per_user",
+]
 Empty = Literal["zero", "one", "match", "drop"]
 Lone = Literal["undefined", "zero"]
 # The lowest and the highest value; either may be infinite.
@@ -18,7 +31,7 @@ UNBOUNDED: Bounds = (-math.inf, math.inf)
 NEVER_NEGATIVE: Bounds = (0.0, math.inf)
 SHARE: Bounds = (0.0, 1.0)
 # Summaries that need the moments of the values only, not every user's value.
-OF_MOMENTS = ("mean", "geometric", "half_width")
+OF_MOMENTS = ("mean", "sum", "variance", "geometric", "half_width")
 # A geometric mean takes values below this one for it, as trec_eval does: one 0 would make the whole mean 0.
 LEAST_IN_PRODUCT = 1e-5
 

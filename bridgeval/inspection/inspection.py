@@ -23,7 +23,7 @@ from bridgeval.inspection.findings import Finding, Inspection, Level
 from bridgeval.inspection.time_leakage import find_early_truth
 from bridgeval.io.columns import Chosen, Role, find_columns
 from bridgeval.io.files import is_path, open_table, read_table
-from bridgeval.tables.rows import is_frame, to_table
+from bridgeval.io.frames import is_frame, to_table
 from bridgeval.tables.slates import Slates
 
 ORDER = {"stop": 0, "alarm": 1, "note": 2, "fine": 3}

@@ -11,9 +11,9 @@ import pyarrow as pa
 from bridgeval.engine.census import LARGE_SHARE, Alarm
 from bridgeval.errors import LeakageWarning
 from bridgeval.io.columns import TIME, Chosen, Role, find_columns, find_named
+from bridgeval.io.frames import column_names, is_frame, open_frame
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import column_names, is_frame, to_table
 
 
 def find_early_truth(relevance: Any, history: Any, columns: Chosen | None = None) -> Alarm | None:
@@ -55,8 +55,7 @@ def _read_times(value: Any, role: Role, columns: Chosen | None) -> tuple[Ids, np
     if names is None or len(times) != 1:
         return None
     user = find_columns(role, names, columns)["user"]
-    # pandas and polars take names in brackets, Arrow and duckdb have a method.
-    table = to_table(value[[user, times[0]]] if hasattr(value, "__setitem__") else value.select([user, times[0]]))
+    table = open_frame(value).read([user, times[0]])
     kind = table[times[0]].type
     if pa.types.is_temporal(kind):
         column = table[times[0]].cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())

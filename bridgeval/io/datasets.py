@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.dataset as pa_dataset
 
 from bridgeval.errors import BadParameterError, InputError
+from bridgeval.io.columns import ITEM, find_named
 from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, read_or_explain
+from bridgeval.io.lazy_frames import LazyFrame, Schematic, is_list
 
 # Memory of a row during the evaluation: its columns, its codes, and their copies grouped by user.
 BYTES_PER_ROW = 120
@@ -85,11 +88,51 @@ def read_numbers_as_floats(dataset: pa_dataset.Dataset, names: Collection[str]) 
     return pa_dataset.dataset(dataset.files, pa.schema(fields), dataset.format)
 
 
-def estimate_memory(path: str, dataset: pa_dataset.Dataset) -> int:
-    """Bytes that evaluating this table in one piece would take, estimated without reading it."""
-    if dataset.format.default_extname == "parquet":
-        return int(dataset.count_rows()) * BYTES_PER_ROW
-    return sum(map(os.path.getsize, find_files(path))) // BYTES_PER_LINE * BYTES_PER_ROW
+@dataclass(frozen=True)
+class FileTable(Schematic):
+    """The rows of Parquet, CSV or TSV files."""
+
+    dataset: pa_dataset.Dataset
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.dataset.schema
+
+    def count(self, item: str) -> tuple[int, int]:
+        """Exact for Parquet, estimated from the size of text."""
+        if self.dataset.format.default_extname != "parquet":
+            rows = sum(map(os.path.getsize, self.dataset.files)) // BYTES_PER_LINE
+            return rows, rows
+        rows = int(self.dataset.count_rows())
+        return rows, rows if not is_list(self.schema.field(item).type) else self._count_entries(item)
+
+    def _count_entries(self, item: str) -> int:
+        """The entries of a column of lists, from the metadata of the files; an empty list counts 1."""
+        return sum(
+            group.column(place).num_values
+            for fragment in self.dataset.get_fragments()
+            for group in (fragment.metadata.row_group(at) for at in range(fragment.metadata.num_row_groups))
+            for place in range(group.num_columns)
+            if group.column(place).path_in_schema.split(".")[0] == item
+        )
+
+    def read_batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        return read_batches(self.dataset, names, rows)
+
+    def with_floats(self, names: Sequence[str]) -> FileTable:
+        return FileTable(read_numbers_as_floats(self.dataset, names))
+
+
+def open_file_table(path: str) -> FileTable | None:
+    """The rows of the files of a path, to be read in batches; None for formats that are read as a whole."""
+    dataset = open_dataset(path)
+    return None if dataset is None else FileTable(dataset)
+
+
+def estimate_memory(frame: LazyFrame) -> int:
+    """Bytes that evaluating a table in one piece would take, estimated without reading it."""
+    items = find_named(frame.schema.names, ITEM)
+    return frame.count(items[0] if items else frame.schema.names[0])[1] * BYTES_PER_ROW
 
 
 def parse_bytes(memory: int | str | None) -> int:

@@ -19,6 +19,8 @@ import pyarrow.parquet as pa_parquet
 
 from bridgeval.errors import InputError
 from bridgeval.io.columns import ITEM, USER, find_named
+from bridgeval.io.lazy_frames import is_list
+from bridgeval.io.list_columns import explode_lists
 from bridgeval.io.text_encodings import detect_charset
 
 Kind = Literal["parquet", "numpy", "json lines", "json array", "trec run", "trec qrels", "text", "binary"]
@@ -112,7 +114,7 @@ def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), tex
     if kind == "json lines":
         lines = data[len(UTF8_MARK) :] if data[: len(UTF8_MARK)].to_pybytes() == UTF8_MARK else data
         return read_or_explain(
-            path, lambda: _explode(pa_json.read_json(pa.BufferReader(lines))), "one object in each line"
+            path, lambda: _explode(pa_json.read_json(pa.BufferReader(lines)), path), "one object in each line"
         )
     if kind in TREC_COLUMNS and not names:
         return read_or_explain(path, lambda: _parse_columns(_normalize_spaces(data), TREC_COLUMNS[kind], " ", True))
@@ -261,22 +263,12 @@ def _normalize_spaces(data: pa.Buffer) -> bytes:
     return re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t\r]+", b" ", data.to_pybytes()))
 
 
-def _explode(table: pa.Table) -> pa.Table:
-    """Explodes columns of lists into one row per entry; lists of one row must have equal lengths."""
-    lists = [name for name in table.column_names if pa.types.is_list(table.schema.field(name).type)]
-    if not lists:
+def _explode(table: pa.Table, path: str) -> pa.Table:
+    """The table with a row for each entry of its lists, if it has any."""
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    if not any(is_list(column.type) for column in columns.values()):
         return table
-    table = table.combine_chunks()
-    lengths = pc.list_value_length(table[lists[0]])
-    if any(not lengths.equals(pc.list_value_length(table[name])) for name in lists[1:]):
-        raise pa.ArrowInvalid(f"the lists in {' and '.join(lists)} differ in length")
-    parents = pc.list_parent_indices(table[lists[0]])
-    return pa.table(
-        {
-            name: pc.list_flatten(table[name]) if name in lists else table[name].take(parents)
-            for name in table.column_names
-        }
-    )
+    return pa.table(explode_lists(columns, "", repr(path))[0])
 
 
 def _cast_ids_to_text(table: pa.Table) -> pa.Table:

@@ -24,6 +24,12 @@ from bridgeval.metrics.accuracy import (
     nDCGRendle2020 as nDCGRendle2020,
 )
 from bridgeval.metrics.bias import ACLT as ACLT, APLT as APLT, ARP as ARP, PopREO as PopREO, PopRSP as PopRSP
+from bridgeval.metrics.classification import (
+    MCC as MCC,
+    Accuracy as Accuracy,
+    FallOut as FallOut,
+    PartialAUC as PartialAUC,
+)
 from bridgeval.metrics.counterfactual import (
     IPS as IPS,
     NCISMAP as NCISMAP,
@@ -33,6 +39,13 @@ from bridgeval.metrics.counterfactual import (
     NCISnDCG as NCISnDCG,
     NCISPrecision as NCISPrecision,
     NCISRecall as NCISRecall,
+)
+from bridgeval.metrics.counts import (
+    Count as Count,
+    ListFill as ListFill,
+    SetAP as SetAP,
+    Unrepeated as Unrepeated,
+    Utility as Utility,
 )
 from bridgeval.metrics.coverage import (
     Coverage as Coverage,
@@ -57,6 +70,12 @@ from bridgeval.metrics.fairness import (
     ItemMADRating as ItemMADRating,
     UserMADRanking as UserMADRanking,
     UserMADRating as UserMADRating,
+)
+from bridgeval.metrics.graded import (
+    Compatibility as Compatibility,
+    GainG as GainG,
+    HitnDCG as HitnDCG,
+    LevelnDCG as LevelnDCG,
 )
 from bridgeval.metrics.multiobjective import EucDistance as EucDistance, Hypervolume as Hypervolume
 from bridgeval.metrics.novelty import (

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, Matches, RelevantCount, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, Matches, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import WHOLE, PrefixMetric, RatioMetric, RelevanceMetric, TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
@@ -30,8 +30,10 @@ from bridgeval.metrics.blocks.gains import (
     Discount,
     FoundDCG,
     GainOrTable,
+    GainSums,
     IdealDCG,
     ListDCG,
+    RelevantGains,
     check_gain,
     discounts,
     is_never_negative,
@@ -44,6 +46,8 @@ from bridgeval.metrics.blocks.hits import (
     HitCounts,
     HitPlaces,
     Repeated,
+    TieGroups,
+    early_places,
     sum_places,
 )
 from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
@@ -60,6 +64,8 @@ class Precision(RatioMetric):
     Attributes:
         divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), which RecTools calls R-precision.
             `RPrecision` is what the literature calls so.
+        gain: a hit is worth 1 ("binary"), or its gain as in nDCG: with "linear" and divide_by="shown" it is the mean
+            gain of the list.
         repeated: an item that is shown several times, where duplicates are kept, is found "once", or "each" time.
 
     >>> import bridgeval
@@ -73,20 +79,38 @@ class Precision(RatioMetric):
     shared_ties = SHARED_TIES
 
     divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
+    gain: GainOrTable = field(default="binary", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_gain(self.name, self.gain)
 
     @property
     def bounds(self) -> Bounds:
+        if self.gain != "binary":
+            return gain_bounds(self)
         # One relevant item that is shown several times is more hits than there are relevant items.
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if self.divide_by == "relevant" and again else SHARE
 
     def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
-        hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
+        hits = sum_hits(blocks, self)
         if self.divide_by == "k":
             return hits, self.places(blocks)
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
         return hits, blocks[block].clamp(min=1, max=self.k)
+
+
+def sum_hits(blocks: Blocks, metric: Precision | Recall) -> Tensor:
+    """`[B]` float64: what the hits of the first k places are worth."""
+    if metric.gain == "binary":
+        return blocks[HitCounts(metric.ranking, metric.relevance, metric.repeated)].up_to(metric.k)
+    return blocks[GainSums(metric.gain, metric.ranking, metric.relevance)].up_to(metric.k)
+
+
+def gain_bounds(metric: Precision | Recall) -> Bounds:
+    return NEVER_NEGATIVE if is_never_negative(metric.gain, metric.relevance) else UNBOUNDED
 
 
 @dataclass(frozen=True)
@@ -97,6 +121,12 @@ class RPrecision(RelevanceMetric):
     every user has a cutoff of his own. A list shorter than P is still divided by P. Users without a relevant item,
     where they count, get 0.
 
+    Attributes:
+        multiple: the cutoff is this multiple of P, `floor(multiple * P + 0.9)`, and so is the denominator (trec_eval's
+            `Rprec_mult`).
+        cut_at: hits beyond this place do not count; None counts all.
+        missed: a user without a hit there scores "zero", or has no value ("drop"), as in recommenders.
+
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b", "c"]}, "RPrecision")["RPrecision"]
     0.5
@@ -105,12 +135,23 @@ class RPrecision(RelevanceMetric):
     name = "RPrecision"
     family = "accuracy"
 
+    multiple: float = field(default=1.0, kw_only=True)
+    cut_at: int | None = field(default=None, kw_only=True)
+    missed: Literal["zero", "drop"] = field(default="zero", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.multiple > 0:
+            raise BadParameterError("RPrecision needs a multiple above 0", f"{self.multiple}", "1 is usual")
+
     def needs(self) -> Needs:
         return replace(super().needs(), depth=0)
 
     def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[EarlyHits(self.ranking, self.relevance)]
-        return hits / blocks[RelevantCount(self.relevance)].clamp(min=1)
+        hits = blocks[EarlyHits(self.ranking, self.relevance, self.multiple, self.cut_at)]
+        places = early_places(blocks[RelevantCount(self.relevance)], self.multiple)
+        value = hits / places.clamp(min=1)
+        return value if self.missed == "zero" else value.masked_fill(hits == 0, torch.nan)
 
 
 @dataclass(frozen=True)
@@ -120,6 +161,8 @@ class Recall(RatioMetric):
     Attributes:
         divide_by: "relevant", all P (Manning, Raghavan and Schütze 2008, 8.3); "reachable", min(k, P); "listed",
             min(n, k, P).
+        gain: every item is worth 1 ("binary"), or its gain as in nDCG: the share of all gains that was found, with
+            divide_by="relevant".
         repeated: an item that is shown, or relevant, several times, where duplicates are kept, counts "once", or
             "each" time.
 
@@ -134,15 +177,30 @@ class Recall(RatioMetric):
     shared_ties = SHARED_TIES
 
     divide_by: Literal["relevant", "reachable", "listed"] = field(default="relevant", kw_only=True)
+    gain: GainOrTable = field(default="binary", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_gain(self.name, self.gain)
+        if self.gain != "binary" and self.divide_by != "relevant":
+            raise BadParameterError(
+                f"Recall of gains is divided by all gains, not by divide_by={self.divide_by!r}",
+                hint="leave divide_by or gain out",
+            )
 
     @property
     def bounds(self) -> Bounds:
+        if self.gain != "binary":
+            return gain_bounds(self)
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if again else SHARE
 
     def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
-        hits = blocks[HitCounts(self.ranking, self.relevance, self.repeated)].up_to(self.k)
+        hits = sum_hits(blocks, self)
+        if self.gain != "binary":
+            total = blocks[RelevantGains(self.gain, self.relevance)]
+            return hits, total.masked_fill(total == 0, 1)
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
         if self.divide_by == "listed":
             relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)])
@@ -694,13 +752,16 @@ class LAUC(TopKMetric):
 
 
 @dataclass(frozen=True)
-class RocAuc(TopKMetric):
+class RocAuc(PrefixMetric):
     """The share of (hit, miss) pairs of the first k places in which the hit stands higher (Hanley and McNeil 1982).
 
-    Undefined for lists of hits only or of misses only: they have no such pair.
+    Undefined for lists of hits only or of misses only: they have no such pair. Without a cutoff it reads the whole
+    list, and only the list: relevant items that were not shown do not enter.
 
     Attributes:
-        one_sided: what such lists get: "undefined"; or "bounds", 1 for hits only and 0 without a hit.
+        one_sided: what such lists get: "undefined"; "bounds", 1 for hits only and 0 without a hit; or "zero", "half",
+            "one".
+        tied: a pair of equal scores counts by the "order" of the ranking; "half"; or as "lost".
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "RocAuc@3")["RocAuc@3"]
@@ -711,16 +772,46 @@ class RocAuc(TopKMetric):
     family = "accuracy"
     bounds = SHARE
 
-    one_sided: Literal["undefined", "bounds"] = field(default="undefined", kw_only=True)
+    one_sided: Literal["undefined", "bounds", "zero", "half", "one"] = field(default="undefined", kw_only=True)
+    tied: Literal["order", "half", "lost"] = field(default="order", kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCounts(self.ranking, self.relevance, "each")].up_to(self.k)
         misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
-        value = 1 - blocks[Inversions(self.ranking, self.relevance)].up_to(self.k) / (hits * misses)
+        inverted = blocks[Inversions(self.ranking, self.relevance)].up_to(self.k)
+        if self.tied != "order":
+            won, tied = blocks[TiedPairs(self.ranking, self.relevance, self.k)]
+            # Of tied pairs the order has decided some: they are taken back.
+            inverted = inverted - won + (tied / 2 if self.tied == "half" else tied)
+        value = 1 - inverted / (hits * misses)
         if self.one_sided == "bounds":
-            value = torch.where(misses == 0, 1.0, value)
-            value = torch.where(hits == 0, 0.0, value)
-        return value
+            return torch.where(hits == 0, 0.0, torch.where(misses == 0, 1.0, value))
+        filled = {"undefined": torch.nan, "zero": 0.0, "half": 0.5, "one": 1.0}[self.one_sided]
+        return value.masked_fill((hits == 0) | (misses == 0), filled)
+
+
+@dataclass(frozen=True)
+class TiedPairs(Block[tuple[Tensor, Tensor]]):
+    """Pairs (hit, miss) of equal scores in the first k places: those with the miss first, and all: `[B]` each."""
+
+    ranking: Ranking
+    relevance: Relevance
+    k: int
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        ranked = blocks[Ranked(self.ranking, whole=True)]
+        hits = torch.zeros(ranked.items.shape, dtype=torch.float64, device=blocks.device)
+        rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
+        hits[rows, places] = 1
+        hits[:, self.k :] = 0
+        misses = ranked.valid.double() - hits
+        misses[:, self.k :] = 0
+        ties = blocks[TieGroups(self.ranking)]
+        # Misses of the same group above each place: those from the top, without those above the group.
+        first = torch.arange(hits.shape[1], device=blocks.device) == ties.start
+        above_group = ties.sum(torch.where(first, misses.cumsum(1) - misses, 0.0))
+        inside = misses.cumsum(1) - misses - above_group
+        return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1)
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ class ARP(TopKMetric):
     Attributes:
         floor: items of less popularity count as having this much; WarpRec takes 1.
         unknown: an item that the catalogue lacks has no popularity ("rare"), or is "left_out" of the mean.
+        share: whether the popularity of an item is its share of all pairs of the history.
 
     >>> import bridgeval
     >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
@@ -118,6 +119,7 @@ class ARP(TopKMetric):
 
     floor: float = field(default=0.0, kw_only=True)
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
+    share: bool = field(default=False, kw_only=True)
 
     def needs(self) -> Needs:
         needs = super().needs() | POPULARITY
@@ -126,6 +128,8 @@ class ARP(TopKMetric):
     def values(self, blocks: Blocks) -> Tensor:
         popularity = ItemPopularity(self.floor, self.unknown)
         total = blocks[ListSums(popularity, self.ranking)].up_to(self.k)
+        if self.share:
+            total = total / max(blocks.context.history_pairs, 1)
         if self.unknown == "rare":
             return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
         return total / blocks[ListSums(InCatalogue(), self.ranking)].up_to(self.k)

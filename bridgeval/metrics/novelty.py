@@ -37,12 +37,13 @@ class ItemNovelty(Block[Tensor]):
 
     Attributes:
         kind: "surprisal", -log2 of the item's share of all interactions; "scaled", -log2 of the share of users who
-            have it, from 0 to 1; "complement", the share of users who do not have it.
+            have it, from 0 to 1; "frequency", the same without a scale; "complement", the share of users who do not
+            have it.
         floor: items of less popularity count as having this much.
         out_of: which users "complement" is a share of.
     """
 
-    kind: Literal["surprisal", "scaled", "complement"]
+    kind: Literal["surprisal", "scaled", "frequency", "complement"]
     floor: float = 0.0
     out_of: OutOf = "history"
 
@@ -54,6 +55,8 @@ class ItemNovelty(Block[Tensor]):
         popularity = blocks.lookup.items("popularity").clamp(min=self.floor)
         if self.kind == "surprisal":
             novelty = -torch.log2(popularity / max(context.history_pairs, 1))
+        elif self.kind == "frequency":
+            novelty = torch.log2(context.history_users / popularity.clamp(min=1))
         elif self.kind == "scaled":
             everyone = torch.tensor(float(context.history_users), dtype=torch.float64, device=blocks.device)
             novelty = torch.where(popularity > 0, torch.log2(everyone / popularity) / torch.log2(everyone), 1.0)
@@ -206,6 +209,7 @@ class Surprisal(TopKMetric):
 
     Attributes:
         divide_by: "shown", n; or "k", which counts missing places as no surprise.
+        scaled: False leaves the scale out, `w_i = log2(N / N_i)`: mean inverse user frequency (Castells et al. 2011).
 
     >>> import bridgeval
     >>> history = {1: ["a"], 2: ["a", "b"], 3: ["a"], 4: ["a"]}
@@ -215,16 +219,21 @@ class Surprisal(TopKMetric):
 
     name = "Surprisal"
     family = "novelty"
-    bounds = SHARE
 
     users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
+    scaled: bool = field(default=True, kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.scaled else NEVER_NEGATIVE
 
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"item popularity"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        total = blocks[ListSums(ItemNovelty("scaled"), self.ranking)].up_to(self.k)
+        kind: Literal["scaled", "frequency"] = "scaled" if self.scaled else "frequency"
+        total = blocks[ListSums(ItemNovelty(kind), self.ranking)].up_to(self.k)
         return total / list_length(blocks, self, self.divide_by)
 
 

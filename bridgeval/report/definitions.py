@@ -75,6 +75,9 @@ SHARED = {
     },
     "over": {
         "mean": "the mean over users",
+        "sum": "the sum over users",
+        "variance": "the variance over users",
+        "p90": "the 90th percentile over users",
         "median": "the median over users",
         "lower_median": "the lower median over users",
         "min": "the lowest value of a user",

@@ -156,6 +156,15 @@ class Exports(ABC):
         return render("wide_table.html", wide=self.wide(), notes=self.footnotes())
 
     def footnotes(self) -> list[str]:
+        """Sentences on the users counted, and on slices."""
+        worst = [
+            f"{name}: {line}" if name else line
+            for name, report in self.systems.items()
+            for line in (report.slices.headlines() if report.slices else ())
+        ]
+        return self.describe_users() + worst
+
+    def describe_users(self) -> list[str]:
         """Sentences on the users counted, one for each system that differs; then the metrics that count other users."""
         said: dict[str, list[str]] = {}
         for name, report in self.systems.items():
@@ -172,12 +181,7 @@ class Exports(ABC):
                 taken = f"over {row.users:,} users" + (f" of {row.system}" if row.system else "")
                 others.setdefault(taken, []).append(row.metric)
         noted = [f"{name} {note}.".lstrip() for name, report in self.systems.items() for note in report.notes()]
-        worst = [
-            f"{name}: {line}" if name else line
-            for name, report in self.systems.items()
-            for line in (report.slices.headlines() if report.slices else ())
-        ]
-        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted + worst
+        return counted + [f"{', '.join(names)}: {taken}." for taken, names in others.items()] + noted
 
 
 class Reports(Exports, Mapping[str, "Report"]):

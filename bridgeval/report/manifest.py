@@ -116,7 +116,7 @@ def describe_file(path: str) -> dict[str, Any]:
 
 def _describe(value: Any, role: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     from bridgeval.io.files import is_path
-    from bridgeval.tables.rows import is_frame, is_spark_frame, to_table
+    from bridgeval.io.frames import is_frame, is_spark_frame, to_table
 
     chosen = {part: columns[part] for part in HASHED_BY_ROW.get(role, ()) if part in columns}
     if is_path(value):

@@ -14,6 +14,7 @@ from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError, warn_caller
+from bridgeval.io.origin import Origin
 from bridgeval.report.exports import Exports
 from bridgeval.report.table_view import format_note
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
@@ -121,6 +122,7 @@ class Report(Exports, Mapping[str, float]):
         manifest: the record of what made it, if known: inputs and their hashes, parameters.
         by: the kinds of slices that were asked for.
         item_slices: per-user values in slices of items.
+        origin: the kind of frame that the lists came in.
     """
 
     results: Mapping[str, Result]
@@ -132,6 +134,7 @@ class Report(Exports, Mapping[str, float]):
     manifest: Mapping[str, Any] = field(default_factory=dict)
     by: tuple[Labels, ...] = ()
     item_slices: tuple[ItemSlice, ...] = ()
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def systems(self) -> Mapping[str, Report]:
@@ -169,26 +172,34 @@ class Report(Exports, Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def per_user(self, name: str | None = None) -> Any:
-        """A frame (user, metric, k, value) of one metric or of all; needs `evaluate(..., per_user=True)`.
+    def per_user(self, name: str | None = None, *, wide: bool = False) -> Any:
+        """Every user's value of one metric or of all; needs `evaluate(..., per_user=True)`.
 
-        A pandas frame; a Spark frame, of which nothing has been collected, where the evaluation ran in Spark.
+        Args:
+            name: a metric; None for all.
+            wide: a row for each user and a column for each metric, in place of rows (user, metric, k, value).
+
+        Returns:
+            A frame of the kind that the recommendations came in, with its column for the user: pandas, polars, Arrow,
+            duckdb, narwhals or Hugging Face. pandas and "user" for other objects. Where the evaluation ran in Spark, a
+            Spark frame, of which nothing has been collected.
         """
-        if name is None:
-            named = {(own, self.metrics[own].cutoff): table for own, table in self.collected.items()}
-            if not named:
-                raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
-            elsewhere = [table for table in named.values() if not isinstance(table, UserTable)]
-            return next(iter(elsewhere or named.values())).together(named)
-        own = self._find_name(name)
-        if own not in self.collected:
+        own = [self._find_name(name)] if name is not None else list(self.collected)
+        if not own:
+            raise UnknownMetricError("the report has no per-user values", hint="evaluate with per_user=True")
+        missing = [one for one in own if one not in self.collected]
+        if missing:
             hint = (
                 "evaluate with per_user=True"
-                if self.metrics[own].per_user() is not None
+                if self.metrics[missing[0]].per_user() is not None
                 else "this metric has one value for all users"
             )
-            raise UnknownMetricError(f"the report has no per-user values of {own}", hint=hint)
-        return self.collected[own].frame(own, self.metrics[own].cutoff)
+            raise UnknownMetricError(f"the report has no per-user values of {missing[0]}", hint=hint)
+        tables = {(one, self.metrics[one].cutoff): self.collected[one] for one in own}
+        elsewhere = [table for table in tables.values() if not isinstance(table, UserTable)]
+        if elsewhere:
+            return elsewhere[0].together(tables)
+        return self.origin.restore(UserTable.side_by_side(tables) if wide else UserTable.together(tables))
 
     def __str__(self) -> str:
         slices = self.slices.headlines() if self.slices else []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.source import TypedLoader
 from bridgeval.hookspecs import Loader, hookimpl
-from bridgeval.tables.rows import is_spark_frame
+from bridgeval.io.frames import is_spark_frame
 
 if TYPE_CHECKING:
     from bridgeval.engine.source import Source

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F, types as T
 
 from bridgeval.errors import InputError
-from bridgeval.io.columns import begin_sentence
+from bridgeval.io.columns import ITEM, Chosen, begin_sentence, find_named
 from bridgeval.tables.ids import Ids
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 FLOATS = (T.FloatType, T.DoubleType, T.DecimalType)
 
 
-def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFrame:
-    """A long frame of one with arrays; a frame without arrays is given back as it is.
+def explode_arrays(frame: DataFrame, role: str, columns: Chosen | None = None, positions: Any = None) -> DataFrame:
+    """A long frame of one with arrays; a frame that has one item in each row is given back as it is.
+
+    Arrays beside the item (tags, reasons) belong to the row: exploding them would repeat rows, and drop those whose
+    array is empty.
 
     An array of structs gives its fields. An array of ids gives `item`, ranked by place. An array (or ML vector) of
     numbers gives `score`, beside an array of ids or, alone, with the item that its place stands for.
@@ -26,13 +29,17 @@ def explode_arrays(frame: DataFrame, role: str, positions: Any = None) -> DataFr
     Args:
         frame: one row for each user.
         role: what the frame is, for messages.
+        columns: part -> column name, where the caller chose one.
         positions: the item of each place; None takes the places 0, 1, ... themselves as ids.
     """
     frame = _convert_vectors(frame)
     arrays = {f.name: f.dataType.elementType for f in frame.schema.fields if isinstance(f.dataType, T.ArrayType)}
-    if not arrays:
+    scalars = [name for name in frame.columns if name not in arrays]
+    chosen = (columns or {}).get("item")
+    has_item = chosen in scalars if chosen in frame.columns else bool(find_named(scalars, ITEM))
+    if not arrays or has_item:
         return frame
-    others = [F.col(name) for name in frame.columns if name not in arrays]
+    others = [F.col(f"`{name}`") for name in scalars]
     structs = [name for name, kind in arrays.items() if isinstance(kind, T.StructType)]
     numbers = [name for name, kind in arrays.items() if isinstance(kind, FLOATS)]
     ids = [name for name in arrays if name not in structs and name not in numbers]

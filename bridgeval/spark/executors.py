@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import io
+import json
 import pickle
 import re
 import traceback
@@ -14,18 +14,22 @@ from weakref import WeakKeyDictionary
 
 import bridgeval
 from bridgeval import errors
-from bridgeval.errors import BridgevalError, MetricFailedError, MissingDependencyError
+from bridgeval.errors import BridgevalError, MetricFailedError, MissingDependencyError, SparkFailedError
 
 if TYPE_CHECKING:
     from bridgeval.engine.plan import Plan
 
 T = TypeVar("T")
 
-# Spark passes on nothing of an exception but its text, so the exception itself travels inside the text.
-ENVELOPE = re.compile(r"<bridgeval-error ([A-Za-z0-9+/=]+)>")
+# Spark passes on nothing of an exception but its text, so the parts of the exception travel inside the text.
+ENVELOPE = re.compile(r"<bridgeval-error (\{.*\})>")
+NAMES = ("wrong", "found", "hint")
 
 # Spark's words when it lost rows that it cannot compute again in the order they had.
 UNREPEATABLE = "indeterminate output"
+
+# Characters of Spark's own account of a failure that are kept.
+NOTE = 2_000
 
 # How often such a job is run.
 ATTEMPTS = 4
@@ -33,17 +37,51 @@ ATTEMPTS = 4
 # Session -> modules that its executors can load.
 _CHECKED: MutableMapping[Any, set[str]] = WeakKeyDictionary()
 
+# Spark's words -> the error to raise. A group of the words is what was found.
+FAILURES: tuple[tuple[re.Pattern[str], type[BridgevalError], str, str], ...] = (
+    (
+        re.compile(r"bigger than (?:local )?(?:maxResultSize|spark\.driver\.maxResultSize) ?(\([^)]*\))?"),
+        SparkFailedError,
+        "the states of all partitions are larger than the driver accepts",
+        "raise spark.driver.maxResultSize, or lower spark.sql.shuffle.partitions: each partition sends its states",
+    ),
+    (
+        re.compile(r"(Cannot run program [^\n]*)"),
+        MissingDependencyError,
+        "the executors have no such Python interpreter",
+        "set PYSPARK_PYTHON to one that every node has, e.g. that of an environment sent with --archives",
+    ),
+    (
+        re.compile(r"(No module named 'pyarrow'|PyArrow >= [\d.]+ must be installed)"),
+        MissingDependencyError,
+        "the executors have no pyarrow, which Spark needs to send rows to Python",
+        "send the packages along: spark-submit --archives with a packed environment",
+    ),
+    (
+        re.compile(
+            r"(Python worker exited unexpectedly[^\n]*|ExecutorLostFailure[^\n]*|Container killed[^\n]*"
+            r"|OutOfMemoryError[^\n]*)"
+        ),
+        SparkFailedError,
+        "an executor or its Python worker was killed, most often because its memory ran out",
+        "give Python more room: spark.executor.memoryOverhead (1g for each core is ample), more partitions, or a "
+        "smaller batch_size; a limit in spark.executor.pyspark.memory also ends workers, which need 0.6 GB for imports",
+    ),
+)
+
 
 class ExecutorError(Exception):
     """An error on its way from an executor to the driver."""
 
     def __init__(self, error: Exception) -> None:
-        ours = error
+        parts: dict[str, str] = {"class": MetricFailedError.__name__, "wrong": "the evaluation failed on an executor"}
         # The driver may not have the class of any other error.
-        if type(error).__module__ != errors.__name__:
-            ours = MetricFailedError("the evaluation failed on an executor", f"{type(error).__name__}: {error}")
-        ours.add_note("On the executor:\n" + "".join(traceback.format_exception(error)))
-        super().__init__(f"{error} <bridgeval-error {base64.b64encode(pickle.dumps(ours)).decode()}>")
+        if isinstance(error, BridgevalError) and type(error).__module__ == errors.__name__:
+            parts = {"class": type(error).__name__, **{name: getattr(error, name) for name in NAMES}}
+        else:
+            parts["found"] = f"{type(error).__name__}: {error}"
+        parts["note"] = "On the executor:\n" + "".join(traceback.format_exception(error))
+        super().__init__(f"{error} <bridgeval-error {json.dumps(parts)}>")
 
 
 def send_errors(rows: Iterable[Any]) -> Iterator[Any]:
@@ -56,15 +94,33 @@ def send_errors(rows: Iterable[Any]) -> Iterator[Any]:
 
 @contextmanager
 def restore_errors() -> Iterator[None]:
-    """Raises an executor's error as what it was there, with the executor's traceback as a note."""
+    """Raises an executor's error as what it was there, and Spark's own failures as sentences.
+
+    The executor's traceback, or the beginning of Spark's account, is a note of the error.
+    """
     try:
         yield
+    except BridgevalError:
+        raise
     except Exception as error:
-        envelope = ENVELOPE.search(str(error))
-        if envelope is None:
+        restored = _restore(str(error))
+        if restored is None:
             raise
-        restored: BridgevalError = pickle.loads(base64.b64decode(envelope.group(1)))
         raise restored from None
+
+
+def _restore(text: str) -> BridgevalError | None:
+    if envelope := ENVELOPE.search(text):
+        parts = json.loads(envelope.group(1))
+        restored: BridgevalError = getattr(errors, parts["class"])(*(parts.get(name, "") for name in NAMES))
+        restored.add_note(parts["note"])
+        return restored
+    for pattern, kind, wrong, hint in FAILURES:
+        if match := pattern.search(text):
+            failed = kind(wrong, (match.group(1) or match.group()).strip(), hint)
+            failed.add_note("Spark said:\n" + text[:NOTE])
+            return failed
+    return None
 
 
 def retry_lost_job(job: Callable[[], T]) -> T:

@@ -1,10 +1,10 @@
-"""Per-user values that stay in Spark: rows (metric, user, value) beside the states, read again only when asked for."""
+"""Per-user values that stay in Spark: rows (user, values) beside the states, read again only when asked for."""
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,45 +21,43 @@ if TYPE_CHECKING:
 
 
 class KeptValues:
-    """The values of all metrics of one evaluation. Spark's cache is released with the last table that needs it.
+    """The values of all metrics of one evaluation. Spark's cache is released with the last that needs it.
 
     Attributes:
-        rows: columns metric (its place in the plan), user, value.
+        rows: columns user, values: an array with the value of each metric, null where the user does not count.
     """
 
     def __init__(self, cached: DataFrame) -> None:
-        self.rows = cached.where("metric is not null").select("metric", "user", "value")
+        self.rows = cached.where("user is not null").select("user", "values")
         weakref.finalize(self, _release, cached).atexit = False
 
-    def states(self, metrics: Iterable[int]) -> dict[int, KeptState]:
-        """Metric -> the state that stands for its values in a plan."""
-        return {metric: KeptState(SparkUserTable(self, metric)) for metric in metrics}
-
-    @cached_property
-    def counts(self) -> dict[int, tuple[int, int]]:
-        """Metric -> users with a value, users without."""
-        undefined = F.isnan("value")
-        found = self.rows.groupBy("metric").agg(F.count_if(~undefined), F.count_if(undefined)).collect()
-        return {row[0]: (row[1], row[2]) for row in found}
+    def lend(self, frame: DataFrame) -> DataFrame:
+        """A frame of these values, which stay in the cache as long as the frame lives."""
+        weakref.finalize(frame, _return, self).atexit = False
+        return frame
 
 
 @dataclass(frozen=True)
 class SparkUserTable:
-    """The values of one metric; what `UserTable` is for rows in this process."""
+    """The values of one metric; what `UserTable` is for rows in this process.
+
+    Attributes:
+        place: of the metric in the array of values.
+        defined: users with a value.
+        undefined: users that count but have none.
+    """
 
     kept: KeptValues
-    metric: int
+    place: int
+    defined: int
+    undefined: int
 
     def __len__(self) -> int:
-        return sum(self.kept.counts.get(self.metric, (0, 0)))
+        return self.defined + self.undefined
 
-    @property
-    def defined(self) -> int:
-        return self.kept.counts.get(self.metric, (0, 0))[0]
-
-    @property
-    def undefined(self) -> int:
-        return self.kept.counts.get(self.metric, (0, 0))[1]
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as a table of this process, with all values collected: no session can be pickled."""
+        return UserTable, (self.users, self.values)
 
     def median(self, lower: bool = False) -> float:
         """Exact, from counts of the distinct values, which are merged on the executors."""
@@ -89,17 +87,22 @@ class SparkUserTable:
         """
         in_spark = {name: table for name, table in tables.items() if isinstance(table, SparkUserTable)}
         kept = next(iter(in_spark.values())).kept
-        session = kept.rows.sparkSession
-        names = [(table.metric, name, k) for (name, k), table in in_spark.items()]
-        named = session.createDataFrame(names, "metric int, name string, k int")
-        rows = kept.rows.join(F.broadcast(named), "metric")
-        frame = rows.select("user", F.col("name").alias("metric"), "k", "value")
+        named = [
+            F.struct(F.lit(name).alias("metric"), F.lit(k).cast("int").alias("k"), table.column.alias("value"))
+            for (name, k), table in in_spark.items()
+        ]
+        frame = kept.rows.select("user", F.inline(F.array(*named))).where("value is not null")
         for (name, k), table in tables.items():
             if isinstance(table, UserTable) and table.users is not None:
                 local = pa.table({"user": table.users.to_arrow(), "value": pa.array(table.values)})
                 labels = F.lit(name).alias("metric"), F.lit(k).cast("int").alias("k")
-                frame = frame.union(session.createDataFrame(local).select("user", *labels, "value"))
-        return frame
+                frame = frame.union(frame.sparkSession.createDataFrame(local).select("user", *labels, "value"))
+        return kept.lend(frame)
+
+    @property
+    def column(self) -> Column:
+        """The metric's value in the rows of all; null where the user does not count."""
+        return F.get("values", F.lit(self.place))
 
     @cached_property
     def _collected(self) -> tuple[Ids, Floats]:
@@ -121,7 +124,7 @@ class SparkUserTable:
 
     @property
     def _rows(self) -> DataFrame:
-        return self.kept.rows.where(F.col("metric") == self.metric)
+        return self.kept.rows.select("user", self.column.alias("value")).where("value is not null")
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,10 @@ class KeptState:
 
     def merge(self, other: KeptState) -> KeptState:
         raise NotImplementedError("per-user values in Spark are whole; there is nothing to merge them with")
+
+
+def _return(kept: KeptValues) -> None:
+    """Lets go of values that were lent; they are released if nobody else has them."""
 
 
 def _release(cached: DataFrame) -> None:

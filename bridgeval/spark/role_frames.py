@@ -15,12 +15,13 @@ from pyspark.sql import functions as F, types as T
 from bridgeval.errors import BadValueError, MisalignedError, MissingColumnError
 from bridgeval.io.columns import USER, Chosen, Role, find_columns, find_named
 from bridgeval.io.files import open_table
+from bridgeval.io.frames import is_spark_frame
 from bridgeval.spark.array_frames import explode_arrays
 from bridgeval.spark.task import TAG_BITS
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.groups import read_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import Rows, is_spark_frame, read_rows
+from bridgeval.tables.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,7 +77,7 @@ def tag_frame(
     """
     if not is_spark_frame(value):
         return _tag_rows(read_rows(open_table(value), role, columns), role, session)
-    frame = explode_arrays(value, role, positions)
+    frame = explode_arrays(value, role, columns, positions)
     kinds = [field.dataType for field in frame.schema.fields]
     shown = role in ("recommendations", "baseline")
     # Items shown without a score or a rank are refused in any case.

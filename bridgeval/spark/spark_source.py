@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import pickle
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F, types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
-from bridgeval.engine.plan import Execution, Plan, States, merge_all
+from bridgeval.engine.plan import Execution, Plan, States
 from bridgeval.engine.state import Collected
-from bridgeval.io.columns import Chosen
-from bridgeval.io.files import open_table
+from bridgeval.errors import InputError
+from bridgeval.io.columns import Chosen, Role, check_chosen_columns
+from bridgeval.io.files import is_path, open_table
+from bridgeval.io.frames import column_names, is_frame, is_spark_frame
 from bridgeval.spark.executors import check_executors, restore_errors, retry_lost_job, send_errors
 from bridgeval.spark.history_context import add_history
 from bridgeval.spark.job_progress import show_tasks
-from bridgeval.spark.per_user import KeptValues
+from bridgeval.spark.per_user import KeptState, KeptValues, SparkUserTable
 from bridgeval.spark.role_frames import TaggedFrame, tag_frame, tag_users, unite_frames
-from bridgeval.spark.task import Task, base_role
+from bridgeval.spark.task import Task, UserCount, base_role
 from bridgeval.tables.context import Context
-from bridgeval.tables.rows import Rows, is_frame, is_spark_frame, read_rows
+from bridgeval.tables.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,6 +71,7 @@ class SparkSource:
         rows = {"recommendations": recommendations, "relevance": relevance}
         rows |= _split_baselines(given.pop("baseline", None))
         rows |= {role: given.pop(role, None) for role in ("history", "prev_scores")}
+        _check_given(rows, columns)
         frames = {
             role: replace(tag_frame(value, base_role(role), columns, session, positions), role=role)
             for role, value in rows.items()
@@ -87,11 +92,11 @@ class SparkSource:
 
     def run(self, plan: Plan, how: Execution) -> States:
         """Runs one job for all metrics, after one over the history if a metric needs its items or their popularity."""
-        check_executors(self.session, plan)
         needed = self._select_frames(plan)
         rows = unite_frames(needed)
         kept = tuple(at for at, state in enumerate(plan.start()) if isinstance(state, Collected))
         with show_tasks(self.session, how.rows), restore_errors():
+            check_executors(self.session, plan)
             task = Task(
                 plan,
                 self._build_context(plan.needs),
@@ -99,6 +104,7 @@ class SparkSource:
                 to_arrow_type(rows.schema["user"].dataType),
                 self._read_item_scores(plan.needs),
                 kept,
+                uuid.uuid4().hex if kept else "",
                 how.device.type,
                 how.batch_size,
                 self.mask_seen,
@@ -106,7 +112,7 @@ class SparkSource:
             placed = rows.repartition("user").sortWithinPartitions("user")
             if kept:
                 return retry_lost_job(lambda: _collect_kept(task, placed))
-            return retry_lost_job(lambda: _collect(plan, _merge(plan, _fold(task, placed))))
+            return retry_lost_job(lambda: _collect(task, _merge(task, _fold(task, placed))))
 
     def _select_frames(self, plan: Plan) -> list[TaggedFrame]:
         """The frames that the plan reads user by user."""
@@ -145,6 +151,28 @@ class SparkSource:
         return context if history is None else add_history(context, history.frame, needs)
 
 
+def _check_given(rows: Mapping[str, Any], columns: Chosen | None) -> None:
+    """Raises for frames of a stream, and for a chosen column that no frame has."""
+    names: dict[Role, list[str]] = {}
+    for role, frame in rows.items():
+        if not is_spark_frame(frame):
+            if is_frame(frame):
+                names[base_role(role)] = column_names(frame) or []
+            continue
+        if frame.isStreaming:
+            raise InputError(
+                f"the {role} are a stream, which never ends",
+                "a streaming frame",
+                "evaluate each batch with writeStream.foreachBatch, and merge the state files: see docs/states.md",
+            )
+        inner = [field.dataType.elementType for field in frame.schema if isinstance(field.dataType, T.ArrayType)]
+        fields = [name for kind in inner if isinstance(kind, T.StructType) for name in kind.names]
+        names[base_role(role)] = [*frame.columns, *fields]
+    # A file is opened later, when it is known what is needed of it.
+    if not any(is_path(value) for value in rows.values()):
+        check_chosen_columns(columns, names)
+
+
 def _split_baselines(baseline: Any) -> dict[str, Any]:
     """Role -> a single baseline, or each of those that a mapping names."""
     if isinstance(baseline, Mapping) and any(is_frame(one) or is_spark_frame(one) for one in baseline.values()):
@@ -162,15 +190,16 @@ def _fold(task: Task, placed: DataFrame) -> DataFrame:
         return send_errors(task.run(batches, context.partitionId() if context else 0))
 
     user = placed.schema["user"].dataType.simpleString()
-    values = f", metric int, user {user}, value double" if task.kept else ""
+    values = f", user {user}, values array<double>" if task.kept else ""
     return placed.mapInArrow(fold, f"part int, states binary{values}")
 
 
-def _merge(plan: Plan, parts: DataFrame) -> DataFrame:
+def _merge(task: Task, parts: DataFrame) -> DataFrame:
     """Merges the states of neighboring partitions on executors if there are too many for the driver."""
     partitions = int(parts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     if partitions <= FAN_IN:
         return parts
+    plan = task.plan
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return send_errors(_merge_groups(batches, plan))
@@ -187,25 +216,29 @@ def _merge_groups(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.
     merged: dict[int, States] = {}
     for batch in batches:
         for part, states in zip(batch.column("part").to_pylist(), batch.column("states").to_pylist(), strict=True):
-            merged[part] = plan.merge(merged.get(part, plan.start()), pickle.loads(states))
+            found = pickle.loads(states)
+            merged[part] = plan.merge(merged[part], found) if part in merged else found
     for part, states in merged.items():
         yield pa.record_batch(
             {"part": pa.array([part], pa.int32()), "states": pa.array([cloudpickle.dumps(states)], pa.binary())}
         )
 
 
-def _collect(plan: Plan, parts: DataFrame) -> States:
+def _collect(task: Task, parts: DataFrame) -> States:
     """The merged states, in the order of the partitions, so that a job that is run again gives the same digits."""
     found = parts.toArrow().sort_by("part")["states"].to_pylist()
-    return merge_all(plan, [pickle.loads(states) for states in found])
+    return reduce(task.plan.merge, map(pickle.loads, found), task.start())
 
 
 def _collect_kept(task: Task, placed: DataFrame) -> States:
     """The same if per-user values stay in Spark: its cache keeps them, and a KeptState stands for each metric's."""
     cached = _fold(task, placed).persist()
-    values = KeptValues(cached).states(task.kept)
-    states = _collect(task.plan, cached.where("states is not null").select("part", "states"))
-    return tuple(values.get(at, state) for at, state in enumerate(states))
+    kept = KeptValues(cached)
+    states = list(_collect(task, _merge(task, cached.where("states is not null").select("part", "states"))))
+    for place, at in enumerate(task.kept):
+        count = cast(UserCount, states[at])
+        states[at] = KeptState(SparkUserTable(kept, place, count.defined, count.undefined))
+    return tuple(states)
 
 
 def _collect_table(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 import torch
 
 from bridgeval.engine.inputs import Inputs
-from bridgeval.engine.plan import Execution, Plan, fold
+from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.engine.state import Collected, UserTable
+from bridgeval.errors import BadValueError
 from bridgeval.io.columns import Role
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
@@ -38,6 +40,8 @@ class Task:
         user_type: Arrow type of the user ids.
         item_scores: previous scores by item alone, which every executor needs whole.
         kept: places in the plan of the metrics whose per-user values stay in Spark as rows.
+        token: tells evaluations whose values stay in Spark apart. Spark takes equal plans over equal paths for one
+            and the same, and would answer from the cache of the first though the files are others by now.
         device, batch_size: as for a local run; an executor without that device takes its CPU.
         mask_seen: whether recommended items that the user has in the history are dropped.
     """
@@ -48,9 +52,14 @@ class Task:
     user_type: pa.DataType
     item_scores: Rows | None = None
     kept: tuple[int, ...] = ()
+    token: str = ""
     device: str = "cpu"
     batch_size: int | None = None
     mask_seen: bool = False
+
+    def start(self) -> States:
+        """The states of no rows; of metrics whose values stay in Spark, users are counted only."""
+        return tuple(UserCount() if at in self.kept else state for at, state in enumerate(self.plan.start()))
 
     def run(self, batches: Iterable[pa.RecordBatch], part: int) -> Iterator[pa.RecordBatch]:
         """Folds the plan over a partition: rows of per-user values on the way, one row with the states at the end.
@@ -62,14 +71,14 @@ class Task:
         from pyspark import cloudpickle
 
         how = Execution(_pick_device(self.device), self.batch_size)
-        neutral = self.plan.start()
+        neutral = self.start()
         states = neutral
         for chunk in join_whole_users(batches, ROWS_AT_ONCE):
             found = fold(self.plan, self.inputs(chunk).slates(self.plan.needs), self.context, how)
-            for at in self.kept:
-                for users, values in found[at].chunks:  # type: ignore[attr-defined]
-                    yield self._user_rows(at, users, values)
-            found = tuple(neutral[at] if at in self.kept else state for at, state in enumerate(found))
+            if self.kept:
+                tables = {at: cast(Collected, found[at]).table() for at in self.kept}
+                yield self._user_rows(list(tables.values()))
+                found = tuple(UserCount.of(tables[at]) if at in tables else one for at, one in enumerate(found))
             states = self.plan.merge(states, found)
         if states is not neutral:
             yield self._state_row(part, cloudpickle.dumps(states))
@@ -94,23 +103,49 @@ class Task:
         columns = {"user": table["user"], "item": table["item"]}
         for part, kind in self.parts[role].items():
             columns[part] = table["rank" if part == "rank" else "value"].cast(kind)
-        return read_table_rows(pa.table(columns), base_role(role))
+        rows = pa.table(columns)
+        _refuse_missing(rows, role)
+        return read_table_rows(rows, base_role(role))
 
     def _state_row(self, part: int, states: bytes) -> pa.RecordBatch:
         row = {"part": pa.array([part], pa.int32()), "states": pa.array([states], pa.binary())}
-        nothing = {"metric": pa.int32(), "user": self.user_type, "value": pa.float64()} if self.kept else {}
+        nothing = {"user": self.user_type, "values": pa.list_(pa.float64())} if self.kept else {}
         return pa.RecordBatch.from_pydict(row | {name: pa.nulls(1, kind) for name, kind in nothing.items()})
 
-    def _user_rows(self, metric: int, users: Ids, values: npt.NDArray[np.float64]) -> pa.RecordBatch:
-        size = len(values)
+    def _user_rows(self, tables: Sequence[UserTable]) -> pa.RecordBatch:
+        """A row for each user: the values of all metrics, null where the user does not count."""
+        known = [table.users for table in tables if table.users is not None]
+        users, codes = encode_ids(known) if known else (None, [])
+        size, width = 0 if users is None else len(users), len(tables)
+        values, absent = np.zeros((size, width)), np.ones((size, width), dtype=bool)
+        code = iter(codes)
+        for column, table in enumerate(tables):
+            if table.users is not None:
+                where = next(code)
+                values[where, column], absent[where, column] = table.values, False
+        flat = pa.array(values.ravel(), mask=absent.ravel())
         columns = {
             "part": pa.nulls(size, pa.int32()),
             "states": pa.nulls(size, pa.binary()),
-            "metric": pa.array(np.full(size, metric, dtype=np.int32)),
-            "user": users.to_arrow().cast(self.user_type),
-            "value": pa.array(values),
+            "user": pa.nulls(0, self.user_type) if users is None else users.to_arrow().cast(self.user_type),
+            "values": pa.ListArray.from_arrays(pa.array(np.arange(size + 1) * width, pa.int32()), flat),
         }
         return pa.RecordBatch.from_pydict(columns)
+
+
+@dataclass(frozen=True)
+class UserCount:
+    """How many users have a value of a metric, and how many count but have none."""
+
+    defined: int = 0
+    undefined: int = 0
+
+    @staticmethod
+    def of(table: UserTable) -> UserCount:
+        return UserCount(table.defined, table.undefined)
+
+    def merge(self, other: UserCount) -> UserCount:
+        return UserCount(self.defined + other.defined, self.undefined + other.undefined)
 
 
 def base_role(role: str) -> Role:
@@ -120,6 +155,20 @@ def base_role(role: str) -> Role:
     ('history', 'baseline')
     """
     return cast(Role, role.partition(" ")[0])
+
+
+def _refuse_missing(table: pa.Table, role: str) -> None:
+    """Raises if a cell is missing. Rows have no numbers in Spark, so their ids say where."""
+    for name in table.column_names:
+        missing = table.filter(pc.is_null(table[name]))
+        if len(missing):
+            first = missing.slice(0, 3).select(["user", "item"]).to_pylist()
+            what = f"{name} ids in" if name in ("user", "item") else f"values of the {name} in"
+            raise BadValueError(
+                f"{len(missing):,} or more {what} the {role} are missing (null)",
+                "; ".join(f"user {row['user']!r} item {row['item']!r}" for row in first),
+                "drop these rows with dropna, or fill them; use -inf for an item that must not be shown",
+            )
 
 
 def join_whole_users(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:

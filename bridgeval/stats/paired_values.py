@@ -15,14 +15,12 @@ import pyarrow.parquet as pa_parquet
 
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
+from bridgeval.io.columns import USER, find_named
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
 # (baseline, system)
 Pairs = Sequence[tuple[str, str]]
-
-# The columns of a file of per-user values; `system` may be left out.
-COLUMNS = ("system", "metric", "user", "value")
 
 
 @dataclass(frozen=True)
@@ -118,13 +116,19 @@ def is_user_values(path: Any) -> bool:
     with open(path, "rb") as opened:
         if opened.read(4) != b"PAR1":
             return False
-    return {"metric", "user", "value"} <= set(pa_parquet.read_schema(path).names)
+    names = pa_parquet.read_schema(path).names
+    return {"metric", "value"} <= set(names) and len(find_named(names, USER)) == 1
 
 
 def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:
-    """Reads system -> metric -> values from a file with columns (system,) metric, user, value."""
+    """Reads system -> metric -> values from a file with columns (system,) metric, user, value.
+
+    The column of users may have any name that is known for users, as `Report.per_user` gives the caller's.
+    """
     names = pa_parquet.read_schema(path).names
-    table = pa_parquet.read_table(path, columns=[name for name in COLUMNS if name in names])
+    (user,) = find_named(names, USER)
+    table = pa_parquet.read_table(path, columns=[name for name in ("system", "metric", user, "value") if name in names])
+    table = table.rename_columns({user: "user"})
     if "system" not in names:
         table = table.append_column("system", pa.array([""] * len(table)))
     found: dict[str, dict[str, UserTable]] = {}

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from bridgeval.errors import BadParameterError
 from bridgeval.tables.slice_labels import Side
 
@@ -95,6 +98,22 @@ class Slices:
         if not rows:
             raise BadParameterError(f"there is no slice of {metric!r}", hint=f"metrics: {', '.join(self.metrics)}")
         return (max if rows[0].higher_is_better is False else min)(rows, key=lambda row: row.value)
+
+    def differing(self, alpha: float = 0.05) -> list[tuple[str, str]]:
+        """(metric, kind) whose slices differ clearly, for some system or in the difference between two.
+
+        Cochran's Q of the slices' means, Bonferroni-corrected over all metrics, kinds and systems. Slices without an
+        interval, or with one of no width, say nothing about their own spread and are left out.
+        """
+        groups: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+        for row in self.means:
+            groups.setdefault((row.metric, row.kind, row.system), []).append((row.value, row.high - row.low))
+        for change in self.changes:
+            key = (change.metric, change.kind, change.system, change.baseline)
+            groups.setdefault(key, []).append((change.difference, change.high - change.low))
+        p = {key: find_spread(np.array(rows), 1 - alpha) for key, rows in groups.items()}
+        tested = sum(not math.isnan(one) for one in p.values())
+        return list(dict.fromkeys(key[:2] for key in groups if p[key] < alpha / tested))  # type: ignore[misc]
 
     def movers(self, metric: str, system: str | None = None, kind: str | None = None) -> list[SliceChange]:
         """The contribution of each slice to the whole difference, the largest first."""
@@ -194,6 +213,32 @@ class Slices:
         return "\n".join([tabulate(rows, head, disable_numparse=True), "", *self.sentences()])
 
     __repr__ = __str__
+
+
+def find_spread(rows: npt.NDArray[np.float64], confidence: float = 0.95) -> float:
+    """The p of Cochran's Q: whether means differ by more than the widths of their intervals explain.
+
+    Q is the sum of w (mean - m)^2, w = 1 / standard error^2, m the weighted mean; chi-squared with n - 1 degrees.
+
+    Args:
+        rows: `[n, 2]`: a mean and the width of its interval.
+        confidence: of the intervals.
+
+    Two means, 0 and 1, whose standard errors are 0.5: Q = 4 * 0.25 + 4 * 0.25 = 2, p = P(chi-squared(1) > 2).
+
+    >>> round(find_spread(np.array([[0.0, 1.96], [1.0, 1.96]])), 3)
+    0.157
+    """
+    from scipy import stats
+
+    with np.errstate(invalid="ignore"):
+        rows = rows[(rows[:, 1] > 0) & np.isfinite(rows).all(1)]
+    if len(rows) < 2:
+        return math.nan
+    errors = rows[:, 1] / (2 * stats.norm.ppf((1 + confidence) / 2))
+    weights = errors**-2
+    center = weights @ rows[:, 0] / weights.sum()
+    return float(stats.chi2.sf(weights @ (rows[:, 0] - center) ** 2, len(rows) - 1))
 
 
 def _beside(row: SliceChange) -> dict[str, Any]:

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError, InputError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER, find_named
+from bridgeval.io.frames import is_frame, to_table
 from bridgeval.tables.context import Table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
-from bridgeval.tables.rows import is_frame, to_table
 
 
 def read_groups(value: Any, side: str, argument: str = "") -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError, MisalignedError
+from bridgeval.io.frames import refuse_large
 
 # Positions in a vocabulary: int32, or int64 if the ids are their own codes.
 Codes = npt.NDArray[np.signedinteger[Any]]
@@ -235,20 +235,6 @@ def _to_arrow(column: Any, what: str) -> pa.Array:
             f"values of type {', '.join(kinds)}",
             "convert them to one type, e.g. [str(value) for value in ids]",
         ) from error
-
-
-def refuse_large(values: Iterable[Any], what: str) -> None:
-    """Raises if an integer among the values is too large for int64.
-
-    >>> refuse_large([1, 2**70], "user ids")
-    Traceback (most recent call last):
-    bridgeval.errors.BadValueError: user ids must fit in 64 bits with a sign; found: 1180591620717411303424; ...
-    """
-    large = next((value for value in values if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63), None)
-    if large is not None:
-        raise BadValueError(
-            f"{what} must fit in 64 bits with a sign", f"{large}", "convert them to strings, on all sides"
-        )
 
 
 def _to_int64(array: pa.Array, what: str) -> npt.NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -22,12 +22,13 @@ from bridgeval.errors import (
     warn_caller,
 )
 from bridgeval.io.columns import ITEM, USER, Chosen, Role, begin_sentence, find_columns, find_named, holds_numbers
+from bridgeval.io.frames import Columns, explode_hint, is_frame, is_listing, open_frame
+from bridgeval.io.lazy_frames import is_list
+from bridgeval.io.list_columns import combine_chunks, explode_lists
+from bridgeval.io.listings import NAMES, is_sparse
 from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
-from bridgeval.tables.ids import Ids, refuse_large
-
-# Rows of a pandas column that tell its type.
-SAMPLE = 100
+from bridgeval.tables.ids import Ids
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
@@ -66,25 +67,6 @@ class Rows:
         return encode_ids([self.owners] if self.empty is None else [self.owners, self.empty])[0]
 
 
-def is_frame(value: object) -> bool:
-    """Whether it speaks the Arrow PyCapsule protocol, as the frames of pandas, polars, pyarrow and duckdb do.
-
-    Frames of Spark have it too, but would collect every row to this process.
-    """
-    one_column = type(value).__name__ in ("Series", "ChunkedArray")
-    return hasattr(value, "__arrow_c_stream__") and not one_column and not is_spark_frame(value)
-
-
-def is_spark_frame(value: object) -> bool:
-    """Whether it is a Spark frame, classic or connect; does not import pyspark.
-
-    >>> is_spark_frame({"ann": ["tea"]})
-    False
-    """
-    kind = type(value)
-    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
-
-
 def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
     """Reads the rows of a frame or a mapping.
 
@@ -98,57 +80,55 @@ def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
     """
     if isinstance(value, Rows):
         return value
-    if is_frame(value):
+    if is_frame(value) or is_listing(value) or is_sparse(value):
         return _read_frame_rows(value, role, columns)
     if isinstance(value, Mapping):
         return _read_mapping_rows(value, role)
     raise NoLoaderError(
         f"the {role} cannot be read",
         f"an object of type {type(value).__name__}",
-        "a lazy frame is not read: give frame.collect()"
-        if hasattr(value, "collect") and hasattr(value, "lazy")
-        else "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
+        "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
     )
 
 
 def read_table_rows(table: pa.Table, role: Role, columns: Chosen | None = None) -> Rows:
     """Reads the rows of an Arrow table; other columns are ignored."""
-    return _read_columns(role, find_columns(role, table.column_names, columns, partial(_has_numbers_at, table)), table)
+    return _read_frame_rows(table, role, columns)
 
 
-def _read_columns(role: Role, parts: Mapping[str, str], table: pa.Table | Mapping[str, pa.Array]) -> Rows:
-    """Rows of columns by name; `parts` is part -> name."""
-    lists = [name for name in parts.values() if _is_list(table[name].type)]
-    if lists:
+def _read_frame_rows(value: Any, role: Role, columns: Chosen | None) -> Rows:
+    frame = open_frame(value)
+    parts = find_parts(frame, role, columns)
+    found = frame.read(list(parts.values()))
+    named = {part: found[name] for part, name in parts.items()}
+    lists = [part for part, column in named.items() if is_list(column.type)]
+    if not lists:
+        return _read_columns(role, parts, named)
+    if set(lists) != named.keys() - {"user"}:
+        names = [parts[part] for part in lists]
         raise BadValueError(
             f"{begin_sentence(role)} lists in the cells of a column",
-            ", ".join(f"{name!r} of type {table[name].type}" for name in lists),
-            _explode_hint(lists),
+            ", ".join(f"{parts[part]!r} of type {column.type}" for part, column in named.items()),
+            f"{explode_hint(names)}, or give lists in all columns but the user's",
         )
+    exploded, empty = explode_lists(named, "user", f"the {role}")
+    rows = _read_columns(role, parts, exploded)
+    return replace(rows, empty=Ids.of(empty, f"user ids in the {role}") if len(empty) else None)
+
+
+def _read_columns(role: Role, parts: Mapping[str, str], columns: Mapping[str, pa.Array]) -> Rows:
+    """Rows of the column of each part; `parts` has their names."""
     numbers = {
-        part: read_numbers(table[name], f"column {name!r} of the {role}")
-        for part, name in parts.items()
+        part: read_numbers(column, f"column {parts[part]!r} of the {role}")
+        for part, column in columns.items()
         if part not in ("user", "item")
     }
     *owners, items = run_all(
-        [
-            partial(Ids.of, table[parts[part]], f"{part} ids in the {role}")
-            for part in ("user", "item")
-            if part in parts
-        ],
-        len(table[parts["item"]]),
+        [partial(Ids.of, columns[part], f"{part} ids in the {role}") for part in ("user", "item") if part in columns],
+        len(columns["item"]),
     )
     ranked = role in ("recommendations", "baseline") and not {"score", "rank"} & set(numbers)
     return Rows(owners[0] if owners else None, items, numbers, ranked)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _explode_hint(names: Sequence[str]) -> str:
-    """How pandas and polars make rows of lists."""
-    return f"give every item a row of its own: frame.explode({(names[0] if len(names) == 1 else names)!r})"
 
 
 def read_numbers(column: pa.ChunkedArray | pa.Array, what: str) -> Floats:
@@ -178,81 +158,19 @@ def find_first_null(column: pa.ChunkedArray | pa.Array) -> int:
     return int(pc.index(pc.is_null(column), True).as_py())
 
 
-def _read_frame_rows(frame: Any, role: Role, columns: Chosen | None) -> Rows:
-    names = column_names(frame)
-    if names is None:
-        return read_table_rows(to_table(frame), role, columns)
-    parts = _find_parts(frame, names, role, columns)
-    if hasattr(type(frame), "iloc"):
-        return _read_columns(role, parts, {name: _read_series(frame[name]) for name in parts.values()})
-    if hasattr(frame, "get_column"):
-        frame = frame.select(list(parts.values()))
-    return _read_columns(role, parts, to_table(frame))
+def find_parts(frame: Columns, role: Role, columns: Chosen | None) -> dict[str, str]:
+    """The column of each part of a frame."""
+    return find_columns(role, frame.names, columns, partial(_has_numbers_at, frame, columns or {}))
 
 
-def _find_parts(frame: Any, names: Sequence[str], role: Role, columns: Chosen | None) -> dict[str, str]:
-    """Part -> column; the error about a pandas frame with ids in its index says how to make columns of it."""
-    try:
-        return find_columns(role, names, columns, partial(_has_numbers_at, frame))
-    except MissingColumnError as error:
-        labels = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
-        index = find_named(labels, (*USER, *ITEM))
-        if not index:
-            raise
-        found = f"{error.found}, and {', '.join(map(repr, index))} in the index"
-        raise MissingColumnError(error.wrong, found, "make columns of the index: frame.reset_index()") from None
-
-
-def column_names(frame: Any) -> list[str] | None:
-    """The names of columns without a conversion; None if that is not possible."""
-    # Asked by type: a pandas frame searches its columns for every attribute that it does not have.
-    if hasattr(type(frame), "iloc"):
-        names = frame.columns.tolist()
-    else:
-        names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-        if names is None and hasattr(frame, "schema"):
-            names = getattr(frame.schema, "names", None)
-    return None if names is None or [name for name in names if not isinstance(name, str)] else list(names)
-
-
-def _has_numbers_at(frame: Any, place: int) -> bool:
-    """Whether a column holds numbers, by its type; objects of pandas have the type of their first rows."""
-    if hasattr(type(frame), "iloc"):
-        try:
-            return holds_numbers(_read_series(frame.iloc[:SAMPLE, place]).type)
-        except BadValueError:
-            return False
-    if hasattr(type(frame), "limit"):  # polars and duckdb
-        frame = frame.limit(0)
-    schema = getattr(frame, "schema", None)
-    return holds_numbers((schema if isinstance(schema, pa.Schema) else to_table(frame).schema).types[place])
-
-
-def to_table(frame: Any) -> pa.Table:
-    """Converts any frame to an Arrow table."""
-    if isinstance(frame, pa.Table):
-        return frame
-    if hasattr(type(frame), "iloc"):
-        return pa.table({str(name): _read_series(frame[name]) for name in frame.columns})
-    return pa.table(frame)
-
-
-def _read_series(series: Any) -> pa.Array:
-    """A column of pandas. Plain numbers share their memory, NaN included; other types are converted."""
-    plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf"
-    if plain:
-        return pa.array(series.to_numpy())
-    try:
-        return pa.array(series, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-        refuse_large(series, f"integers of the column {series.name!r}")
-        kinds = sorted({type(value).__name__ for value in series})
-        nested = {"list", "tuple", "set", "frozenset", "ndarray"} & set(kinds)
-        raise BadValueError(
-            f"the column {series.name!r} must hold integers, strings or numbers, all of one type",
-            f"values of type {', '.join(kinds)}",
-            _explode_hint([series.name]) if nested else f"convert it, e.g. frame[{series.name!r}].astype(str)",
-        ) from error
+def _has_numbers_at(frame: Columns, columns: Chosen, place: int) -> bool:
+    """Whether a column holds numbers, by its type; lists of numbers count beside lists of items."""
+    kind = frame.type_at(place)
+    if not is_list(kind):
+        return holds_numbers(kind)
+    items = [columns["item"]] if columns.get("item") in frame.names else find_named(frame.names, ITEM)
+    listed = any(is_list(frame.type_at(frame.names.index(name))) for name in items if name is not None)
+    return listed and holds_numbers(kind.value_type)
 
 
 def has_scores(value: Any, columns: Chosen | None = None) -> bool:
@@ -268,8 +186,36 @@ def has_scores(value: Any, columns: Chosen | None = None) -> bool:
         if isinstance(first, Mapping) or getattr(first, "ndim", 1) == 2:
             return True
         return isinstance(next(iter(first), None), tuple | list)
-    names = column_names(value)
-    return names is None or "score" in _find_parts(value, names, "recommendations", columns)
+    return "score" in find_parts(open_frame(value), "recommendations", columns)
+
+
+def tabulate(value: Any, role: Role, columns: Chosen | None = None) -> pa.Table:
+    """A table of the rows of a frame or a mapping, users in order.
+
+    >>> tabulate({"bob": ["tea"], "ann": []}, "relevance").to_pydict()
+    {'user_id': ['ann', 'bob'], 'item_id': [[], ['tea']]}
+    """
+    if isinstance(value, Mapping):
+        table = _tabulate_mapping(read_rows(value, role))
+        user = table.column_names[0]
+    else:
+        frame = open_frame(value)
+        parts = find_parts(frame, role, columns)
+        found = frame.read(list(parts.values()))
+        table = pa.table({name: combine_chunks(found[name]) for name in parts.values()})
+        user = parts["user"]
+    return table.take(pc.sort_indices(table[user]))
+
+
+def _tabulate_mapping(rows: Rows) -> pa.Table:
+    """A table with a row for each user and lists in its cells; rows of a user must be together."""
+    _, (codes,) = encode_ids([rows.owners])
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    users = [rows.owners.take(starts)] if rows.empty is None else [rows.owners.take(starts), rows.empty]
+    offsets = pa.array(np.concatenate([starts, np.full(len(rows.empty or ()) + 1, len(rows))]).astype(np.int64))
+    columns = (rows.items.to_arrow(), *(pa.array(column) for column in rows.columns.values()))
+    lists = [pa.LargeListArray.from_arrays(offsets, column) for column in columns]
+    return pa.table(dict(zip(NAMES, [pa.concat_arrays([one.to_arrow() for one in users]), *lists], strict=False)))
 
 
 def _read_mapping_rows(value: Mapping[Any, Any], role: Role) -> Rows:

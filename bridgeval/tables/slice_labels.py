@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,12 +11,16 @@ import pyarrow as pa
 
 from bridgeval.errors import BadParameterError, BadValueError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER, find_named
+from bridgeval.io.frames import is_frame, to_table
 from bridgeval.tables.context import Table
 from bridgeval.tables.groups import read_groups
-from bridgeval.tables.rows import is_frame, to_table
 
 UNLABELLED = "(no label)"
 Side = Literal["user", "item"]
+# A label that begins with a number, and what says that the number is an upper or a lower bound.
+BELOW, ABOVE = "<=|<|≤|under|below|up to|less than", ">=|>|≥|over|above|more than|from"
+NUMBER = re.compile(rf"(?:({BELOW})|({ABOVE}))?\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+DIGITS = re.compile(r"(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,26 @@ class Labels:
 
     @property
     def codes(self) -> list[tuple[int, str]]:
-        """(code, label) in the order of the labels; what has none comes last."""
+        """(code, label) in the natural order of the labels; what has none comes last."""
         named = [(code, str(label)) for code, label in enumerate(self.table.labels, start=1)]
-        return [*named, (0, UNLABELLED)]
+        return [*sorted(named, key=lambda pair: order_label(pair[1])), (0, UNLABELLED)]
+
+
+def order_label(label: str) -> tuple[Any, ...]:
+    """A sort key: labels by the number that they begin with, "<20" before "20-30"; then text, "day 2" before "day 10".
+
+    >>> sorted(["21-30", ">50", "<=20", "31-50", "100+"], key=order_label)
+    ['<=20', '21-30', '31-50', '>50', '100+']
+    >>> sorted(["week 10", "week 2", "7"], key=order_label)
+    ['7', 'week 2', 'week 10']
+    """
+    texts = DIGITS.split(label.lower())
+    parts = tuple((text, float(number)) for text, number in zip(texts[::2], [*texts[1::2], "-1"], strict=True))
+    begins = NUMBER.match(label.strip())
+    if begins is None:
+        return (1, 0.0, 0, parts)
+    below, above, number = begins.groups()
+    return (0, float(number), -1 if below else 1 if above else 0, parts)
 
 
 def read_slice_labels(by: Any) -> tuple[Labels, ...]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import torch
 
 from bridgeval.engine.metric import literal
 from bridgeval.errors import BridgevalError
@@ -34,6 +36,7 @@ ROUNDED: dict[str, Callable[[Record], int | None]] = {
 BEYOND = "no metric of accuracy: coverage, diversity, novelty, popularity or a curve, which the tables do not name"
 WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
 DEFECT = "a defect of the library that more-conventions.md labels"
+CWL = "the C/W/L family is new work (more-conventions.md 2.3, row cwl-eval)"
 HOLE = "Hole counts documents that no query judged, whatever the query at hand"
 LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
 NAN_SPREADS = "users without truth are NaN there, and so is the mean"
@@ -49,7 +52,10 @@ class Asked:
         change: of the data, beside the feed.
         outside: why nothing here is meant to give the record.
         value_outside: the same of the value alone, not of users.
+        unshown_outside: the same of users to whom nothing was shown.
         no_order: whether equal scores have no order in this metric.
+        parts: of a value that has several numbers, which name each asks for.
+        history: whether the truth was given as the history too.
         pick: the number of theirs, of a value that has several.
         finish_user: from our value of a user to theirs.
     """
@@ -58,7 +64,10 @@ class Asked:
     change: Callable[[World], World] | None = None
     outside: str = ""
     value_outside: str = ""
+    unshown_outside: str = ""
     no_order: bool = False
+    parts: dict[str, str] = field(default_factory=dict)
+    history: bool = False
     pick: Callable[[Any], Any] = lambda value: value
     finish_user: Callable[[float], float] = float
 
@@ -108,14 +117,15 @@ def _bare(record: Record) -> str:
 
 def trec_eval(record: Record) -> Asked:
     metric, level = record["metric"], record["params"]["relevance_level"]
-    if metric.startswith(("num_", "G", "binG", "utility", "Rndcg", "ndcg_rel", "Rprec_mult", "set_map")):
-        return Asked(outside="a measure of trec_eval that is not offered: counts, and what section 5.4 does not name")
     (own,) = parse(f"trec_eval:{metric}")
     name = f"trec_eval:{metric}"
-    if level != 1 and own.name != "nDCG":
+    graded = own.name in ("nDCG", "LevelnDCG", "HitnDCG") or metric == "G"
+    if level != 1 and not graded:
         head, at, k = str(own).partition("@")
         given = f"relevance_level={level}"
         name = (f"{head[:-1]}, {given})" if head.endswith(")") else f"{head}({given})") + at + k
+    if metric == "Rndcg" and level != 1:
+        return Asked(outside="Rndcg is 0 without an item of the level, which it ignores otherwise (cf. 6.2)")
     geometric = metric.startswith("gm_")
     return Asked(name, finish_user=(lambda value: math.log(max(value, 1e-5))) if geometric else float)
 
@@ -130,16 +140,19 @@ def ranx(record: Record) -> Asked:
 def ir_measures(record: Record) -> Asked:
     metric = record["metric"]
     name, _, k = metric.partition("@")
-    if metric.startswith(("Num", "Compat", "Accuracy", "SetAP", "SetP(relative", "BPM", "INS", "NERR", "SDCG")):
-        return Asked(
-            outside="a measure of ir_measures that is not offered: counts, SetAP, Compat, and the C/W/L family"
-        )
+    if metric.startswith(("BPM", "INS", "NERR", "SDCG")):
+        return Asked(outside=CWL)
     if found := re.search(r"gains=\{(.*)\}", metric):
         gains = [int(one.split(":")[1]) for one in found[1].split(",")]
         metric = re.sub(r"gains=\{.*\}", f"gains={gains}", metric)
     if re.match(r"RR(\(rel=2\))?@", metric):
         metric = f'{name[:-1]}, ties="text_ascending")@{k}' if "(" in name else f'RR(ties="text_ascending")@{k}'
-    return Asked(f"ir_measures:{metric}")
+    lacking = "a query that the run lacks is listed with 0, but not counted in the whole"
+    return Asked(
+        f"ir_measures:{metric}",
+        no_order=metric.startswith("Compat"),
+        unshown_outside=lacking if metric in ("NumQ", "NumRel") else "",
+    )
 
 
 def beir(record: Record) -> Asked:
@@ -194,7 +207,11 @@ def _name_all(world: World) -> World:
 
 def mlflow(record: Record) -> Asked:
     if "aggregate" in record["params"]:
-        return Asked(outside="the variance and the 90th percentile of users' values")
+        names = {
+            part: write("mlflow", record["metric"], {} if part == "mean" else {"over": part}, record["cutoff"])
+            for part in record["value"]
+        }
+        return Asked(names["mean"], _all_rows, parts=names)
     return Asked(write("mlflow", record["metric"], {}, record["cutoff"]), _all_rows)
 
 
@@ -233,19 +250,34 @@ def lightgbm(record: Record) -> Asked:
 def catboost(record: Record) -> Asked:
     if "weight" in record["params"]:
         return Asked(outside=WEIGHTS)
-    if record["metric"].startswith("Query"):
+    if record["metric"].startswith("QueryAUC"):
         return Asked(outside=OTHER)
     return Asked(f"catboost:{record['metric']}", LABELS[record["params"].get("labels", "gains")])
 
 
 def torchmetrics(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric.startswith(("RetrievalPrecisionRecallCurve", "RetrievalRecallAt", "RetrievalAUROC", "RetrievalFallOut")):
+    if metric.startswith(("RetrievalPrecisionRecallCurve", "RetrievalRecallAt")):
         return Asked(outside=OTHER)
     graded = metric == "RetrievalNormalizedDCG"
+    if metric == "RetrievalAUROC":
+        return Asked(write("torchmetrics", metric, params, record["cutoff"]), _squash, no_order=True)
     return Asked(
         write("torchmetrics", metric, params, record["cutoff"]), None if graded else _binary, no_order=not graded
     )
+
+
+def _squash(world: World) -> World:
+    """Scores, unless they lie between 0 and 1, through a sigmoid in float32, which makes high ones equal."""
+
+    def squash(one: Any) -> Any:
+        rows = sorted(one.shown, key=lambda row: -row[1])
+        scores = torch.tensor([score for _, score in rows], dtype=torch.float32)
+        if not bool(((scores >= 0) & (scores <= 1)).all()):
+            scores = scores.sigmoid()
+        return replace(one, shown=[(item, score) for (item, _), score in zip(rows, scores.tolist(), strict=True)])
+
+    return _binary(world).map(squash)
 
 
 def torcheval(record: Record) -> Asked:
@@ -273,25 +305,24 @@ def keras_rs(record: Record) -> Asked:
 def torch_geometric(record: Record) -> Asked:
     if record["metric"].endswith(("Popularity", "Coverage", "Diversity", "Personalization")):
         return Asked(outside=BEYOND)
-    if record["params"].get("weighted") and record["metric"] == "LinkPredRecall":
-        return Asked(outside="recall by weight")
     return Asked(write("pyg", record["metric"], _params(record, "weighted"), record["cutoff"]), drop_zeros)
 
 
 def rectools(record: Record) -> Asked:
-    names = ("Precision", "Recall", "F1Beta", "HitRate", "MAP", "MRR", "NDCG")
-    if record["metric"] not in names:
+    if record["metric"] in ("IntraListDiversity", "Intersection", "Serendipity"):
         return Asked(outside=BEYOND)
-    given = _params(record, "r_precision", "divide_by_k", "divide_by_achievable", "beta")
-    return Asked(write("rectools", record["metric"], given, record["cutoff"]), drop_zeros)
+    history = record["metric"] in ("MeanInvUserFreq", "AvgRecPopularity")
+    return Asked(write("rectools", record["metric"], record["params"], record["cutoff"]), drop_zeros, history=history)
 
 
 def lenskit(record: Record) -> Asked:
     metric = record["metric"]
-    if metric in ("ExposureGini", "ListGini", "ListLength"):
+    if metric in ("ExposureGini", "ListGini"):
         return Asked(outside=BEYOND)
     change = _drop_idle if record["params"].get("gain") == "rating" else drop_zeros
-    return Asked(write("lenskit", metric, record["params"], record["cutoff"]), change)
+    # The length of a list knows no cutoff.
+    cutoff = None if metric == "ListLength" else record["cutoff"]
+    return Asked(write("lenskit", metric, record["params"], cutoff), change)
 
 
 def recommenders(record: Record) -> Asked:
@@ -299,7 +330,7 @@ def recommenders(record: Record) -> Asked:
     if metric in ("auc", "exp_var", "rsquared", "logloss") or record["feed"] == "train=truth":
         return Asked(outside=BEYOND)
     if metric == "r_precision_at_k":
-        return Asked(outside="users without a hit drop out of the mean (more-conventions.md 6.1.4)")
+        return Asked(f"recommenders:{metric}(cut_at={record['cutoff']})", drop_zeros)
     if metric in ("rmse", "mae"):
         return Asked(f"recommenders:{metric}")
     graded = params.get("score_type") in ("raw", "exp")
@@ -321,7 +352,7 @@ def irspack(record: Record) -> Asked:
 
 def recpack(record: Record) -> Asked:
     metric = record["metric"]
-    if metric in ("CoverageK", "IPSHitRateK", "IntraListDiversityK", "PercentileRanking", "DiscountedGainK"):
+    if metric in ("IPSHitRateK", "IntraListDiversityK", "PercentileRanking", "DiscountedGainK"):
         return Asked(outside=BEYOND)
     return Asked(write("recpack", metric, {}, record["cutoff"]), drop_zeros)
 
@@ -344,12 +375,11 @@ def implicit(record: Record) -> Asked:
 
 
 def lightfm(record: Record) -> Asked:
-    if record["metric"] == "auc_score":
-        return Asked(outside=OTHER)
     change = _without_trained if "train" in record["params"] else drop_zeros
     name = write("lightfm", record["metric"], _params(record, "preserve_rows"), record["cutoff"])
     spreads = record["metric"] == "recall_at_k" and record["params"]["preserve_rows"]
-    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "")
+    auc = record["metric"] == "auc_score"
+    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "", no_order=auc)
 
 
 def _without_trained(world: World) -> World:
@@ -365,8 +395,6 @@ def _without_trained(world: World) -> World:
 
 def cornac(record: Record) -> Asked:
     metric = _bare(record)
-    if metric in ("AUC", "NCRR"):
-        return Asked(outside=OTHER)
     # Precision of an empty list is 0 / 0 there, without a cutoff.
     given = {"users": "both"} if record["metric"] == "Precision@-1" else {}
     return Asked(write("cornac", metric, given, record["cutoff"]), drop_zeros)
@@ -418,14 +446,12 @@ def recmetrics(record: Record) -> Asked:
 
 
 def recometrics(record: Record) -> Asked:
-    if "AUC" in record["metric"]:
-        return Asked(outside=OTHER)
     return Asked(f"recometrics:{record['metric']}", drop_zeros)
 
 
 def rexmex(record: Record) -> Asked:
     metric = record["metric"]
-    if metric not in ("average_precision_at_k", "hits_at_k"):
+    if metric in ("mean_rank", "gmean_rank", "normalized_discounted_cumulative_gain", "mean_reciprocal_rank"):
         return Asked(outside=OTHER)
     return Asked(write("rexmex", metric, {}, record["cutoff"]), _all_rows)
 
@@ -454,7 +480,7 @@ def ml_metrics(record: Record) -> Asked:
 
 
 # Changes of what the feed lays out, not of the fixture.
-AFTER = (_without_trained, drop_own_ids)
+AFTER = (_without_trained, drop_own_ids, _squash)
 LIBRARIES: dict[str, Callable[[Record], Asked]] = {
     "pytrec_eval": trec_eval,
     "ranx": ranx,

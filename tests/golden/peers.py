@@ -43,9 +43,9 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
         elif asked.outside:
             yield from _outside(_where(library, record), record, asked.outside)
         else:
-            key = (record["fixture"], record["ids"], record["feed"], asked.change)
+            key = (record["fixture"], record["ids"], record["feed"], asked.change, asked.history)
             together[key].append((record, asked))
-    for (fixture, ids, feed, change), questions in together.items():
+    for (fixture, ids, feed, change, _), questions in together.items():
         file = path.with_name(f"fixture_{fixture}_{ids}.json")
         fixture = read_fixture(file)
         # What is done to the truth comes first: it decides who has one.
@@ -56,14 +56,20 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
 def _answers(
     library: str, fixture: World, world: World, questions: list[tuple[dict[str, Any], Asked]]
 ) -> Iterator[Comparison]:
-    names = list(dict.fromkeys(asked.metric for _, asked in questions))
+    names = list(dict.fromkeys(name for _, asked in questions for name in (asked.metric, *asked.parts.values())))
+    more = {"history": {user: list(items) for user, items in world.truth.items()}} if questions[0][1].history else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = bridgeval.evaluate(world.shown, world.truth, names, catalogue=world.catalogue, per_user=True)
-    tied = {one.user for one in world.people if one.tied}
+        report = bridgeval.evaluate(world.shown, world.truth, names, catalogue=world.catalogue, per_user=True, **more)
+    tied = {one.user for one in fixture.people if one.tied}
     for record, asked in questions:
         (metric,) = bridgeval.parse(asked.metric)
         where, tolerance = _where(library, record), _tolerance(library, record)
+        if asked.parts:
+            for part, name in asked.parts.items():
+                (metric,) = bridgeval.parse(name)
+                yield Comparison(f"{where} {part}", _number(record["value"][part]), report[str(metric)], tolerance)
+            continue
         ours = report.collected[str(metric)].to_dict() if "per_user" in record else {}
         no_order = tied and (library in NO_ORDER or asked.no_order)
         value = report[str(metric)]
@@ -78,7 +84,7 @@ def _answers(
             if isinstance(theirs, str) and "Error" in theirs:
                 yield Comparison(f"{where} user {one.user}", skipped="recorded error")
                 continue
-            reason = ACCIDENT if no_order and one.user in tied else ""
+            reason = ACCIDENT if no_order and one.user in tied else "" if one.shown else asked.unshown_outside
             found = asked.finish_user(ours.get(one.user, math.nan))
             yield Comparison(f"{where} user {one.user}", _number(theirs), found, tolerance, outside=reason)
 

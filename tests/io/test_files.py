@@ -97,7 +97,7 @@ BAD = {
     "pickle": (b"\x80\x04\x95\x10\0\0\0", "is not a table", "Parquet, CSV"),
     "matrix": (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "holds a matrix", "bridgeval.Scores"),
     "no header": (b"7,30,0.5\n", "has no header", "--recs-columns"),
-    "lists of other lengths": (b'{"user_id": [1, 2], "item_id": [1]}\n', "cannot be read", "one object"),
+    "lists of other lengths": (b'{"user_id": [1, 2], "item_id": [1]}\n', "differ in length", "every item"),
     "json array": (b'[{"user_id": 7, "item_id": 30}]', "holds a JSON array", "one object in each line"),
     "json array by lines": (b'[\n  {"user_id": 7}\n]\n', "holds a JSON array", "one object in each line"),
     "a line cut short": (b"user_id,item_id\n1\n", "cannot be read", "CSV"),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from torch import Tensor
 
 import bridgeval
 from bridgeval import Blocks, ListMetric, Slate, UserMetric
-from bridgeval.errors import BadValueError, MetricFailedError, MissingDependencyError
+from bridgeval.errors import BadValueError, MetricFailedError, MissingDependencyError, SparkFailedError
+from bridgeval.plugin import Result, State, Sums, Tally, TotalMetric
+from bridgeval.spark import executors
 from bridgeval.spark.executors import ATTEMPTS, retry_lost_job
 from bridgeval.toolkits import warprec
 from tests.toolkits.warprec.test_bases import GuidePrecision
@@ -69,8 +74,61 @@ def test_bad_values_are_refused_as_they_are_locally(spark: Any) -> None:
     frame = spark.createDataFrame(rows, "user int, item string, score double")
     with pytest.raises(BadValueError, match=r"1 row\(s\) with a NaN score; found: user 1 item 'a'"):
         bridgeval.evaluate(frame, TRUTH)
-    with pytest.raises(BadValueError, match="missing"):
+    with pytest.raises(BadValueError, match=r"1 or more item ids in the recommendations are missing.*user 2 item None"):
         bridgeval.evaluate(frame.selectExpr("user", "nullif(item, 'b') as item", "0.5 as score"), TRUTH)
+
+
+@dataclass(frozen=True)
+class KillsItsWorker(ListMetric):
+    """Ends the Python worker, as the system does when memory runs out."""
+
+    name = "KillsItsWorker"
+
+    def value(self, slate: Slate) -> float:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 1.0
+
+
+@dataclass(frozen=True)
+class LargeState(TotalMetric):
+    """A state that is larger than the driver of these tests accepts."""
+
+    name = "LargeState"
+
+    def update(self, blocks: Blocks) -> State:
+        return Tally(Sums({"numbers": np.random.default_rng(0).random(8_000_000)}))
+
+    def compute(self, state: Any) -> Result:
+        return Result(1.0)
+
+
+def test_failures_of_spark_itself_are_sentences(spark: Any, shown: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    with pytest.raises(SparkFailedError, match=r"was killed, most often because its memory.*memoryOverhead") as failure:
+        bridgeval.evaluate(shown, TRUTH, KillsItsWorker())
+    assert "\tat org.apache.spark" not in str(failure.value), "Spark's account is a note"
+    with pytest.raises(SparkFailedError, match=r"larger than the driver accepts.*raise spark.driver.maxResultSize"):
+        bridgeval.evaluate(shown, TRUTH, LargeState(k=1))
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
+    with pytest.raises(MissingDependencyError, match=r"no such Python interpreter.*/no/such/python.*PYSPARK_PYTHON"):
+        bridgeval.evaluate(shown, TRUTH)
+    (tmp_path / "pyarrow").mkdir()
+    (tmp_path / "pyarrow" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'pyarrow'\")")
+    (tmp_path / "python").write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}:$PYTHONPATH exec {sys.executable} "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(tmp_path / "python"))
+    monkeypatch.setattr(executors, "_CHECKED", {})
+    with pytest.raises(MissingDependencyError, match=r"executors have no pyarrow.*--archives"):
+        bridgeval.evaluate(shown, TRUTH)
+
+
+def test_an_error_travels_as_plain_text() -> None:
+    """Executor logs hold a line that can be read; whatever the message holds, it is restored."""
+    error = BadValueError("a {wrong} <value>", 'found "this">', "do\nthat")
+    text = str(executors.ExecutorError(error))
+    assert '"wrong": "a {wrong} <value>"' in text
+    with pytest.raises(BadValueError) as restored, executors.restore_errors():
+        raise RuntimeError(f"Job aborted: {text}\n\tat java.base/jdk")
+    assert str(restored.value) == str(error)
 
 
 def test_a_plugin_that_executors_lack_is_an_error_before_the_job_starts(

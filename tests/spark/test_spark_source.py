@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
@@ -85,13 +86,14 @@ def test_the_loader_keeps_the_laws(spark: Any, ids: Any) -> None:
 def test_states_of_many_partitions_are_merged_on_executors(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = {name: world()[name] for name in ("recommendations", "relevance")}
     expected = bridgeval.evaluate(**arguments, metrics=["nDCG@5", "Recall@5"])
-    collected = []
-    merge_all = source.merge_all
+    received: list[int] = []
+    collect = source._collect
     monkeypatch.setattr(source, "FAN_IN", 2)
-    monkeypatch.setattr(source, "merge_all", lambda plan, parts: collected.extend(parts) or merge_all(plan, parts))
-    found = bridgeval.evaluate(**in_spark(spark, arguments), metrics=["nDCG@5", "Recall@5"])
-    assert_same(found, expected)
-    assert len(collected) == 2, "4 partitions, two at a time"
+    monkeypatch.setattr(source, "_collect", lambda task, parts: received.append(parts.count()) or collect(task, parts))
+    for per_user in (False, True):
+        found = bridgeval.evaluate(**in_spark(spark, arguments), metrics=["nDCG@5", "Recall@5"], per_user=per_user)
+        assert_same(found, expected)
+    assert received == [2, 2], "4 partitions, two at a time, with per-user values too"
 
 
 def test_one_side_may_be_local(spark: Any) -> None:
@@ -134,6 +136,48 @@ def test_frames_that_are_partitioned_or_bucketed_by_user_give_the_same(spark: An
     for role, frame in rows.items():
         frame.write.bucketBy(3, "user").mode("overwrite").saveAsTable(f"bucketed_{role}")
     assert_same(bridgeval.evaluate(**{role: spark.table(f"bucketed_{role}") for role in rows}), expected)
+
+
+@pytest.mark.parametrize("role", ["recommendations", "relevance", "history"])
+def test_arrays_beside_the_item_belong_to_the_row(spark: Any, role: str) -> None:
+    """Half of them empty or null: no row is dropped, none is repeated."""
+    arguments = {name: world()[name] for name in ("recommendations", "relevance", "history")}
+    metrics = ["nDCG@10", "ARP@5"]
+    expected = bridgeval.evaluate(**arguments, metrics=metrics)
+    frames = in_spark(spark, arguments)
+    reasons = "case when item % 2 = 0 then array(struct('b' as reason, 0.5 as w), struct('c' as reason, 0.1 as w)) "
+    frames[role] = frames[role].selectExpr(
+        "*", f"{reasons} when item % 3 = 0 then array() end as explanations", "array('x') as tags"
+    )
+    assert_same(bridgeval.evaluate(**frames, metrics=metrics), expected)
+    renamed = frames | {role: frames[role].withColumnRenamed("item", "product")}
+    assert_same(bridgeval.evaluate(**renamed, metrics=metrics, columns={"item": "product"}), expected)
+
+
+def test_a_chosen_column_that_no_frame_has_is_refused(spark: Any) -> None:
+    arguments = in_spark(spark, {name: world()[name] for name in ("recommendations", "relevance")})
+    with pytest.raises(MissingColumnError, match=r"no table has the column 'scoer', which was chosen for the score"):
+        bridgeval.evaluate(**arguments, columns={"score": "scoer"})
+    lists = spark.createDataFrame([(1, [("a", 0.5)])], "user int, recs array<struct<item: string, p: double>>")
+    assert bridgeval.evaluate(lists, {1: ["a"]}, "MRR@1", columns={"score": "p"})["MRR@1"] == 1.0
+
+
+def test_a_stream_given_directly_is_refused_with_the_recipe(spark: Any, tmp_path: Any) -> None:
+    stream = spark.readStream.schema("user int, item int, score double").parquet(str(tmp_path))
+    with pytest.raises(InputError, match=r"are a stream, which never ends.*foreachBatch.*docs/states\.md"):
+        bridgeval.evaluate(stream, {1: [2]})
+
+
+def test_evaluations_in_parallel_leave_the_settings_of_the_session_alone(spark: Any) -> None:
+    arguments = in_spark(spark, {name: world()[name] for name in ("recommendations", "relevance")})
+    for role, frame in arguments.items():
+        frame.write.bucketBy(3, "user").mode("overwrite").saveAsTable(f"parallel_{role}")
+    tables = {role: spark.table(f"parallel_{role}") for role in arguments}
+    before = {row.key: row.value for row in spark.sql("SET").collect()}
+    with ThreadPoolExecutor(3) as pool:
+        reports = list(pool.map(lambda _: bridgeval.evaluate(**tables), range(3)))
+    assert reports[0] == reports[1] == reports[2]
+    assert {row.key: row.value for row in spark.sql("SET").collect()} == before
 
 
 def test_settings_of_the_session_are_left_alone(spark: Any) -> None:

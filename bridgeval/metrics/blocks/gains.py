@@ -126,6 +126,46 @@ class HitGains(Block[tuple[HitList, Tensor]]):
 
 
 @dataclass(frozen=True)
+class GainSums(Block[Cumulative]):
+    """What the hits of the first k places are worth: `[B]` float64."""
+
+    gain: GainOrTable
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        if self.ranking.ties == "average":
+            return sum_places(blocks, expect_gains(blocks, self.gain, self.ranking, self.relevance))
+        hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
+        return hits.sum(gains)
+
+
+@dataclass(frozen=True)
+class RelevantGains(Block[Tensor]):
+    """What all relevant items of each user are worth: `[B]` float64."""
+
+    gain: GainOrTable
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        relevant = blocks[Relevant(self.relevance)]
+        gains = apply_gain(self.gain, relevant.gains, self.relevance.at_least)
+        return gains.masked_fill(~relevant.valid, 0).sum(1)
+
+
+def expect_gains(blocks: Blocks, gain: GainOrTable, ranking: Ranking, relevance: Relevance) -> Tensor:
+    """`[B, K]` float64: over all orders of equal scores every place has the mean gain of its group.
+
+    McSherry and Najork 2008.
+    """
+    hits, gains = blocks[HitGains(gain, replace(ranking, ties="given"), relevance, whole=True)]
+    ties = blocks[TieGroups(ranking)]
+    cells = torch.zeros(ties.group.shape, dtype=torch.float64, device=blocks.device)
+    cells.index_put_((hits.rows, hits.places), gains, accumulate=True)
+    return ties.sum(cells) / ties.size
+
+
+@dataclass(frozen=True)
 class DiscountedGains(Block[tuple[HitList, Tensor]]):
     """Hits, and what each adds to DCG, the gain times the weight of its place: `[n]` float64."""
 
@@ -150,19 +190,10 @@ class ListDCG(Block[Cumulative]):
 
     def make(self, blocks: Blocks) -> Cumulative:
         if self.ranking.ties == "average":
-            return self._expect(blocks)
+            mean = expect_gains(blocks, self.gain, self.ranking, self.relevance)
+            return sum_places(blocks, mean * discounts(self.discount, mean.shape[1], blocks.device))
         hits, gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
         return hits.sum(gains)
-
-    def _expect(self, blocks: Blocks) -> Cumulative:
-        """Over all orders of equal scores every place has the mean gain of its group (McSherry and Najork 2008)."""
-        in_order = replace(self.ranking, ties="given")
-        hits, gains = blocks[HitGains(self.gain, in_order, self.relevance, whole=True)]
-        ties = blocks[TieGroups(self.ranking)]
-        cells = torch.zeros(ties.group.shape, dtype=torch.float64, device=blocks.device)
-        cells.index_put_((hits.rows, hits.places), gains, accumulate=True)
-        mean = ties.sum(cells) / ties.size
-        return sum_places(blocks, mean * discounts(self.discount, mean.shape[1], blocks.device))
 
 
 @dataclass(frozen=True)

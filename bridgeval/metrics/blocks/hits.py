@@ -6,6 +6,7 @@ equal scores (ties="average"), every place has the chance of a hit, not a hit: `
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -245,21 +246,39 @@ class FirstHit(Block[Tensor]):
 
 @dataclass(frozen=True)
 class EarlyHits(Block[Tensor]):
-    """Hits in the first P places, P being the number of the user's relevant items: `[B]` float64."""
+    """Hits in the first P places, P being the number of the user's relevant items: `[B]` float64.
+
+    Attributes:
+        multiple: in the first `early_places` instead.
+        cut_at: hits beyond this place do not count; None counts all.
+    """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
+    multiple: float = 1.0
+    cut_at: int | None = None
 
     def make(self, blocks: Blocks) -> Tensor:
         shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
         if isinstance(shown, ScoreBatch):
-            # No row of scores is sorted deeper than the longest list of relevant items.
-            ranked = rank(shown, self.ranking, relevant.items.shape[1])
+            # No row of scores is sorted deeper than the longest list of relevant items asks for.
+            ranked = rank(shown, self.ranking, math.ceil(relevant.items.shape[1] * self.multiple) + 1)
             rows, places, _ = match(ranked, relevant, each=self.relevance.duplicates == "each")
         else:
             rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
-        early = places < blocks[RelevantCount(self.relevance)][rows]
-        return sum_by_code(rows[early], len(blocks))
+        stop = early_places(blocks[RelevantCount(self.relevance)], self.multiple)
+        if self.cut_at is not None:
+            stop = stop.clamp(max=self.cut_at)
+        return sum_by_code(rows[places < stop[rows]], len(blocks))
+
+
+def early_places(relevant: Tensor, multiple: float) -> Tensor:
+    """How many places a multiple of P is, as trec_eval rounds it: int64.
+
+    >>> early_places(torch.tensor([0, 1, 5]), 0.5)
+    tensor([0, 1, 3])
+    """
+    return relevant if multiple == 1 else (relevant.double() * multiple + 0.9).long()
 
 
 @dataclass(frozen=True)

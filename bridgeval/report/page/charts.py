@@ -1,21 +1,27 @@
-"""Charts: small drawings as inline SVG. The page chooses the colors; names from the data are drawn as plain text."""
+"""Charts: small drawings as inline SVG, each with the numbers behind it.
+
+The page chooses the colors. Names from the data are drawn as plain text. What can be pointed at is a mark: it
+carries its row of numbers as the title of its SVG group, which browsers show on hover, and the page's script also on
+focus and touch.
+"""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import matplotlib
 import numpy as np
 import numpy.typing as npt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bridgeval.report.table_view import format_interval
 from bridgeval.stats.tests import Friedman
 
 # Placeholders for colors: the style sheet of the page defines them for light, dark and print.
@@ -43,53 +49,93 @@ BINS = 24
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A chart and the numbers in it.
+
+    Attributes:
+        svg: the drawing.
+        head: titles of the numbers.
+        rows: one for each mark, in the order of the marks.
+    """
+
+    svg: Markup
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    def __html__(self) -> Markup:
+        return self.svg
+
+
+@dataclass(frozen=True)
 class Curve:
     """A metric against its cutoffs, for one system."""
 
+    system: str
     cutoffs: Sequence[int]
     values: Sequence[float]
     lows: Sequence[float]
     highs: Sequence[float]
 
 
-def draw_curves(systems: Sequence[Curve]) -> Markup:
+def draw_curves(systems: Sequence[Curve]) -> Drawing:
     """Lines with their intervals as bands."""
+    rows = [
+        (curve.system, str(k), f"{value:.4f}", format_interval(low, high))
+        for curve in systems
+        for k, value, low, high in zip(curve.cutoffs, curve.values, curve.lows, curve.highs, strict=True)
+    ]
 
     def draw(axes: Axes) -> None:
+        mark = count()
         for at, curve in enumerate(systems):
             color, marker = choose_style(at)
-            axes.plot(curve.cutoffs, curve.values, color=color, marker=marker, markersize=5, linewidth=1.8)
+            axes.plot(curve.cutoffs, curve.values, color=color, linewidth=1.8)
             axes.fill_between(curve.cutoffs, curve.lows, curve.highs, color=color, alpha=0.16, linewidth=0)
+            for point in zip(curve.cutoffs, curve.values, strict=True):
+                axes.plot(*point, color=color, marker=marker, markersize=5, gid=f"mark-{next(mark)}")
         axes.set_xticks(sorted({k for curve in systems for k in curve.cutoffs}))
         axes.set_xlabel("k")
         axes.margins(x=0.05)
 
-    return draw_svg(draw)
+    return draw_svg(draw, ("system", "k", "value", "95% interval"), rows)
 
 
-def draw_distribution(systems: Sequence[npt.NDArray[np.float64]]) -> Markup:
-    """The share of users by value; a line marks each mean."""
+def draw_distribution(systems: Mapping[str, npt.NDArray[np.float64]]) -> Drawing:
+    """The share of users by value; a line marks each mean. A mark is a bin, of all systems."""
+    defined = [values[~np.isnan(values)] for values in systems.values()]
+    everything = np.concatenate(defined)
+    low, high = float(everything.min()), float(everything.max())
+    edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    shares = [np.histogram(values, edges)[0] / max(len(values), 1) * 100 for values in defined]
+    rows = [
+        (f"{start:.3g} to {end:.3g}", *(f"{share[at]:.1f}%" for share in shares))
+        for at, (start, end) in enumerate(pairwise(edges.tolist()))
+    ]
 
     def draw(axes: Axes) -> None:
-        defined = [values[~np.isnan(values)] for values in systems]
-        everything = np.concatenate(defined)
-        low, high = float(everything.min()), float(everything.max())
-        edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
-        for at, values in enumerate(defined):
+        for at, (values, share) in enumerate(zip(defined, shares, strict=True)):
             color, _ = choose_style(at)
-            shares = np.histogram(values, edges)[0] / max(len(values), 1) * 100
             if len(defined) < 3:
-                axes.stairs(shares, edges, color=color, fill=True, alpha=0.14)
-            axes.stairs(shares, edges, color=color, linewidth=1.4)
+                axes.stairs(share, edges, color=color, fill=True, alpha=0.14)
+            axes.stairs(share, edges, color=color, linewidth=1.4)
             axes.axvline(float(values.mean()), color=color, linestyle="--", linewidth=1.4)
+        for at, (start, end) in enumerate(pairwise(edges.tolist())):
+            axes.axvspan(start, end, alpha=0, gid=f"mark-{at}")
         axes.set_ylabel("% of users")
         axes.set_xlim(edges[0], edges[-1])
 
-    return draw_svg(draw)
+    return draw_svg(draw, ("value", *(name or "users" for name in systems)), rows)
 
 
-def draw_trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], lower_is_better: bool) -> Markup:
+def draw_trade_off(
+    systems: Mapping[str, tuple[float, float]], axis_names: tuple[str, str], front: Sequence[int], lower_is_better: bool
+) -> Drawing:
     """Systems by two metrics; a line joins the Pareto front."""
+    points = list(systems.values())
+    rows = [
+        (name, f"{x:.4f}", f"{y:.4f}", "yes" if at in front else "no")
+        for at, (name, (x, y)) in enumerate(systems.items())
+    ]
 
     def draw(axes: Axes) -> None:
         best = sorted(points[at] for at in front)
@@ -98,12 +144,13 @@ def draw_trade_off(points: Sequence[tuple[float, float]], front: Sequence[int], 
         for at, (x, y) in enumerate(points):
             color, marker = choose_style(at)
             face = color if at in front else "none"
-            axes.plot(x, y, marker, color=color, markersize=10, markeredgewidth=1.8, markerfacecolor=face)
+            style: Any = {"color": color, "markersize": 10, "markeredgewidth": 1.8, "markerfacecolor": face}
+            axes.plot(x, y, marker, gid=f"mark-{at}", **style)
         axes.margins(0.25)
         if lower_is_better:
             axes.invert_yaxis()
 
-    return draw_svg(draw)
+    return draw_svg(draw, ("system", *axis_names, "on the Pareto front"), rows)
 
 
 def find_front(points: Sequence[tuple[float, float]], higher: tuple[bool, bool]) -> list[int]:
@@ -125,6 +172,7 @@ class Interval:
     """A number with its interval, in a row of its own.
 
     Attributes:
+        numbers: its row of numbers.
         series: its color and marker.
         filled: whether the marker is; hollow ones are not significant.
     """
@@ -133,32 +181,44 @@ class Interval:
     value: float
     low: float
     high: float
+    numbers: tuple[str, ...]
     series: int = 0
     filled: bool = True
 
 
-def draw_forest(rows: Sequence[Interval], zero: bool = True) -> Markup:
-    """Intervals one below another, the first on top; a line marks zero."""
+def draw_forest(rows: Sequence[Interval], head: tuple[str, ...], better: str = "") -> Drawing:
+    """Intervals one below another, the first on top.
+
+    Args:
+        rows: the intervals.
+        head: titles of their numbers.
+        better: the caption of the horizontal axis for differences, of which a line marks zero.
+    """
 
     def draw(axes: Axes) -> None:
         for at, row in enumerate(rows):
             color, marker = choose_style(row.series)
-            axes.plot([row.low, row.high], [at, at], color=color, linewidth=1.8, solid_capstyle="butt")
+            gid = f"mark-{at}"
+            axes.plot([row.low, row.high], [at, at], color=color, linewidth=1.8, solid_capstyle="butt", gid=gid)
             face = color if row.filled else "none"
-            axes.plot(row.value, at, marker, markersize=6, markeredgecolor=color, markerfacecolor=face)
-        if zero:
+            axes.plot(row.value, at, marker, markersize=6, markeredgecolor=color, markerfacecolor=face, gid=gid)
+        if better:
             axes.axvline(0, color=INK, linewidth=1)
+            axes.set_xlabel(better)
         axes.set_yticks(range(len(rows)), [row.label for row in rows], parse_math=False)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
 
-    return draw_svg(draw, (4.2, 0.6 + 0.26 * max(len(rows), 2)))
+    height = 0.6 + 0.26 * max(len(rows), 2) + (0.2 if better else 0)
+    return draw_svg(draw, head, [row.numbers for row in rows], (4.2, height))
 
 
-def draw_waterfall(first: tuple[str, float], changes: Sequence[tuple[str, float]], last: tuple[str, float]) -> Markup:
+def draw_waterfall(first: tuple[str, float], changes: Sequence[tuple[str, float]], last: tuple[str, float]) -> Drawing:
     """A number, what each change adds to it or takes from it, and the number that comes of it; one below another."""
     levels = np.cumsum([first[1], *(effect for _, effect in changes)])
+    names = [first[0], *(name for name, _ in changes), last[0]]
+    written = [f"{first[1]:.4f}", *(f"{effect:+.4f}" for _, effect in changes), f"{last[1]:.4f}"]
 
     def draw(axes: Axes) -> None:
         total, rise, fall = SERIES[0], SERIES[2], SERIES[1]
@@ -167,21 +227,20 @@ def draw_waterfall(first: tuple[str, float], changes: Sequence[tuple[str, float]
             axes.barh(at, effect, left=levels[at - 1], color=rise if effect > 0 else fall, height=0.6)
         for at, level in enumerate(levels):
             axes.plot([level, level], [at - 0.3, at + 1.3], color=INK, linewidth=0.8)
-        written = [f"{first[1]:.4f}", *(f"{effect:+.4f}" for _, effect in changes), f"{last[1]:.4f}"]
         ends = [first[1], *(max(pair) for pair in pairwise(levels)), last[1]]
         for at, (text, end) in enumerate(zip(written, ends, strict=True)):
             axes.annotate(text, (end, at), xytext=(4, 0), textcoords="offset points", va="center", color=INK)
-        names = [first[0], *(name for name, _ in changes), last[0]]
         axes.set_yticks(range(len(names)), names, parse_math=False)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.margins(x=0.15)
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
 
-    return draw_svg(draw, (6.4, 0.6 + 0.3 * (len(changes) + 2)))
+    rows = list(zip(names, written, strict=True))
+    return draw_svg(draw, ("", "value"), rows, (6.4, 0.6 + 0.3 * (len(changes) + 2)))
 
 
-def draw_ranks(names: Sequence[str], test: Friedman) -> Markup:
+def draw_ranks(names: Sequence[str], test: Friedman) -> Drawing:
     """Systems at their mean ranks, the best on the left; a bar joins those that do not differ (Demsar 2006).
 
     The thin line on top is as long as the critical difference.
@@ -195,7 +254,7 @@ def draw_ranks(names: Sequence[str], test: Friedman) -> Markup:
         for at, (place, rank) in enumerate(zip(order.tolist(), ranks, strict=True)):
             axes.plot([rank, rank], [0, -at - 1], color=LINE, linewidth=1)
             color, marker = choose_style(place)
-            axes.plot(rank, 0, marker, color=color, markersize=7, clip_on=False)
+            axes.plot(rank, 0, marker, color=color, markersize=7, clip_on=False, gid=f"mark-{at}")
             axes.annotate(names[place], (rank, -at - 1), xytext=(4, 0), textcoords="offset points", va="center",
                           color=INK, parse_math=False)  # fmt: skip
         for at, (first, last) in enumerate(joined):
@@ -210,7 +269,8 @@ def draw_ranks(names: Sequence[str], test: Friedman) -> Markup:
         axes.spines["bottom"].set_visible(False)
         axes.grid(visible=False)
 
-    return draw_svg(draw, (4.2, 0.9 + 0.24 * len(names)))
+    rows = [(names[place], f"{rank:.3f}") for place, rank in zip(order.tolist(), ranks, strict=True)]
+    return draw_svg(draw, ("system", "mean rank"), rows, (4.2, 0.9 + 0.24 * len(names)))
 
 
 def find_cliques(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:
@@ -232,8 +292,19 @@ def choose_style(at: int) -> tuple[str, str]:
     return SERIES[at % len(SERIES)], MARKERS[at % len(MARKERS)]
 
 
-def draw_svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5)) -> Markup:
-    """Draws an SVG element that scales with the page."""
+def draw_svg(
+    draw: Callable[[Axes], None],
+    head: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    size: tuple[float, float] = (4.2, 2.5),
+) -> Drawing:
+    """Draws an SVG element that scales with the page.
+
+    Args:
+        draw: draws; an artist with the gid "mark-N" belongs to row N.
+        head, rows: the numbers.
+        size: in inches of 72 points.
+    """
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
@@ -243,10 +314,16 @@ def draw_svg(draw: Callable[[Axes], None], size: tuple[float, float] = (4.2, 2.5
         written = io.StringIO()
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = written.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(
-        r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1
-    )
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', text, count=1)
+    text = re.sub(r'<g id="mark-(\d+)">', lambda found: _open_mark(int(found[1]), head, rows), text)
     # Ids of groups, which nothing refers to and which would repeat in every chart.
     text = re.sub(r' id="\w+_\d+"', "", text)
-    return Markup(re.sub("#0000[ef][0-9]", lambda found: VARIABLES.get(found[0], found[0]), text))
+    text = re.sub(r">\s+<", "><", re.sub("#0000[ef][0-9]", lambda found: VARIABLES.get(found[0], found[0]), text))
+    return Drawing(Markup(text), head, tuple(rows))
+
+
+def _open_mark(at: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The group of a mark. Browsers show the title, and its line breaks, on hover."""
+    told = "\n".join(f"{title}: {text}" if title else text for title, text in zip(head, rows[at], strict=True) if text)
+    return f'<g class="mark" data-row="{at}"><title>{escape(told)}</title>'

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval.report.page.page_data import PageData
 from bridgeval.report.page.rendering import render
-from bridgeval.report.page.sections import FIRST, LAST, Section
+from bridgeval.report.page.section import Section
+from bridgeval.report.page.sections import FIRST, LAST
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection

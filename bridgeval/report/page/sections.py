@@ -7,64 +7,26 @@ write the function here (its template, if it needs one, in `templates/`) and nam
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
+from bridgeval.report.comparison import format_p, format_signed
 from bridgeval.report.definitions import define
-from bridgeval.report.page.page_data import PageData
+from bridgeval.report.page.page_data import Best, PageData
 from bridgeval.report.page.rendering import render
-from bridgeval.report.table_view import Row, find_best, format_interval
-from bridgeval.stats.slice_results import Slices
+from bridgeval.report.page.section import Chart, Section, make_chart_section
+from bridgeval.report.page.slices_section import slices
+from bridgeval.report.table_view import Row, format_interval
 
 if TYPE_CHECKING:
     from bridgeval.report.page.charts import Interval
     from bridgeval.stats.differences import Difference
 
 CARDS = 4
-CHARTS = 12
+GAINS = ("metric", "gain", "interval", "difference", "adjusted p")
+NO_BAR = (0.0, 0.0, 0.0)
 BEYOND_ACCURACY = ("novelty", "bias", "diversity", "coverage", "fairness")
-OF_USERS = "Slices of users: share times difference, summed over slices, is the whole difference."
-OF_ITEMS = (
-    "Slices of items: users with a relevant item in the slice, evaluated against these items alone; a user may be in "
-    "several. The contribution of a slice is weighted by the share of each user's relevant items."
-)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page.
-
-    Attributes:
-        key: its anchor.
-        title: its heading.
-        body: HTML, already escaped.
-        about: a sentence below the heading.
-    """
-
-    key: str
-    title: str
-    body: Markup
-    about: str = ""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawing with its description.
-
-    Attributes:
-        title: its heading.
-        drawing: SVG.
-        description: for screen readers.
-        described: whether the description is also shown to everyone.
-    """
-
-    title: str
-    drawing: Markup
-    description: str
-    described: bool = False
 
 
 def results(data: PageData) -> Section | None:
@@ -75,7 +37,7 @@ def results(data: PageData) -> Section | None:
     ordered = sorted(data.rows.items(), key=lambda pair: _family_order(data.metrics[pair[0]].family))
     lines = [_make_line(data, name, found) for name, found in ordered]
     body = render("results.html", data=data, cards=cards, lines=lines)
-    return Section("results", "Results", body, " ".join(data.reports.footnotes()))
+    return Section("results", "Results", body, " ".join(data.reports.describe_users()))
 
 
 def against_cutoff(data: PageData) -> Section | None:
@@ -87,6 +49,7 @@ def against_cutoff(data: PageData) -> Section | None:
         cutoffs = [data.metrics[name].cutoff or 0 for name in names]
         drawn = [
             charts.Curve(
+                system,
                 cutoffs,
                 *([getattr(data.rows[name][system], part) for name in names] for part in ("value", "low", "high")),
             )
@@ -96,7 +59,9 @@ def against_cutoff(data: PageData) -> Section | None:
         if drawn and len(names) > 1:
             words = f"{base} at k = {', '.join(map(str, cutoffs))}"
             found.append(Chart(base, charts.draw_curves(drawn), words))
-    return _chart_section("cutoffs", "By cutoff", data, found, "Each metric by list length. Bands are 95% intervals.")
+    return make_chart_section(
+        "cutoffs", "By cutoff", data, found, "Each metric by list length. Bands are 95% intervals."
+    )
 
 
 def over_users(data: PageData) -> Section | None:
@@ -111,11 +76,11 @@ def over_users(data: PageData) -> Section | None:
             {report.marked(own): table for own, table in report.collected.items()}.get(name)
             for report in data.systems.values()
         ]
-        values = [table.values for table in collected if table is not None]
-        if len(values) == len(collected) and all(np.isfinite(one).any() for one in values):
+        values = {own: one.values for own, one in zip(data.systems, collected, strict=True) if one is not None}
+        if len(values) == len(collected) and all(np.isfinite(one).any() for one in values.values()):
             found.append(Chart(name, charts.draw_distribution(values), f"share of users by their {name}"))
     about = "The share of users by their own value. Dashed lines are the means."
-    return _chart_section("users", "Distribution over users", data, found, about)
+    return make_chart_section("users", "Distribution over users", data, found, about)
 
 
 def trade_offs(data: PageData) -> Section | None:
@@ -138,9 +103,16 @@ def trade_offs(data: PageData) -> Section | None:
         best = " and ".join(data.names[at] for at in front)
         direction = "higher is better" if better else "lower is better, so the axis is inverted"
         words = f"{direction}; Pareto front: {best}"
-        found.append(Chart(f"{y} against {x}", charts.draw_trade_off(points, front, not better), words, True))
+        found.append(
+            Chart(
+                f"{y} against {x}",
+                charts.draw_trade_off(dict(zip(data.names, points, strict=True)), (x, y), front, not better),
+                words,
+                True,
+            )
+        )
     about = f"Up and to the right is better. The horizontal axis is {x}; filled marks are the Pareto front."
-    return _chart_section("trade-offs", "Accuracy and beyond", data, found, about)
+    return make_chart_section("trade-offs", "Accuracy and beyond", data, found, about)
 
 
 def differences(data: PageData) -> Section | None:
@@ -158,12 +130,18 @@ def forest(data: PageData) -> Section | None:
 
     comparison, found = data.comparison or (), []
     for new, old in dict.fromkeys((d.system, d.baseline) for d in comparison):
-        rows = [_to_percent(data, d) for d in comparison if (d.system, d.baseline) == (new, old) and _drawable(d)]
+        ours = [d for d in comparison if (d.system, d.baseline) == (new, old)]
+        rows = [_to_gain(data, d) for d in ours if _is_drawable(d)]
+        left = ", ".join(d.metric for d in ours if not _is_drawable(d))
         if rows:
-            words = f"difference of {new} to {old}, in % of {old}"
-            found.append(Chart(f"{new} − {old}", charts.draw_forest(rows), words, True))
-    about = "If an interval excludes zero, the sign is clear. Filled marks are significant after the correction."
-    return _chart_section("forest", "Differences and their intervals", data, found, about)
+            words = f"gain of {new} over {old}, in % of {old}" + (f"; only in the table: {left}" if left else "")
+            drawing = charts.draw_forest(rows, GAINS, "← worse   % of the baseline   better →")
+            found.append(Chart(f"{new} against {old}", drawing, words, True))
+    about = (
+        "Right is better, also where a lower number is (↓). If an interval excludes zero, the sign is clear. Filled "
+        "marks are significant after the correction."
+    )
+    return make_chart_section("forest", "Differences and their intervals", data, found, about)
 
 
 def critical_differences(data: PageData) -> Section | None:
@@ -181,29 +159,7 @@ def critical_differences(data: PageData) -> Section | None:
         for metric, test in (data.comparison.friedman if data.comparison else {}).items()
     ]
     about = "Mean rank of each system over users, 1 is best. A bar joins systems that do not differ by Nemenyi's test."
-    return _chart_section("ranks", "Critical differences", data, found, about)
-
-
-def slices(data: PageData) -> Section | None:
-    """Every metric by slices, all systems in one chart; and the contribution of each slice to a difference."""
-    found = data.comparison.slices if data.comparison else _merge_slices(data)
-    if found is None or not found.means:
-        return None
-    figures = [
-        Chart(
-            f"{metric} by {kind}",
-            _draw_slices(data.names, found, metric, kind),
-            " ".join(found.sentences(metric, kind)),
-            True,
-        )
-        for kind in found.kinds
-        for metric in found.metrics
-    ]
-    sides = {row.side for row in found.means}
-    about = ["The mean of each slice with its interval."]
-    if found.changes or "item" in sides:
-        about += [words for side, words in (("user", OF_USERS), ("item", OF_ITEMS)) if side in sides]
-    return _chart_section("slices", "Slices", data, figures, " ".join(about))
+    return make_chart_section("ranks", "Critical differences", data, found, about)
 
 
 def inspection(data: PageData) -> Section | None:
@@ -250,50 +206,57 @@ FIRST: tuple[MakeSection, ...] = (
 LAST: tuple[MakeSection, ...] = (inspection, definitions, origin)
 
 
-def _chart_section(key: str, title: str, data: PageData, found: Sequence[Chart], about: str) -> Section | None:
-    if not found:
-        return None
-    more = f" {len(found) - CHARTS} more are in the table." if len(found) > CHARTS else ""
-    return Section(key, title, render("figures.html", data=data, figures=found[:CHARTS]), about + more)
-
-
 @dataclass(frozen=True)
 class Bar:
     """One system in a card, in percent of the card's width."""
 
     system: str
     text: str
-    best: bool
+    mark: str
     width: float
     low: float
     high: float
 
 
 def _make_card(data: PageData, name: str) -> dict[str, Any]:
-    found = data.rows[name]
-    scale = max((v for row in found.values() for v in (row.value, row.high) if math.isfinite(v)), default=0.0)
-    best = find_best((row.value for row in found.values()), data.metrics[name].higher_is_better)
+    """A metric as bars: of several systems from 0 to the highest, of one system over all values that it can have."""
+    found, metric = data.rows[name], data.metrics[name]
+    best = data.judge(name)
+    start, end = 0.0, max((v for row in found.values() for v in (row.value, row.high) if math.isfinite(v)), default=0.0)
+    direction = define(metric).direction
+    if len(found) == 1:
+        start, end = metric.number_bounds
+        if math.isfinite(start) and math.isfinite(end):
+            direction += f"; from {start:g} to {end:g}"
 
     def percent(value: float) -> float:
-        return round(min(max(100 * value / scale, 0.0), 100.0), 2) if scale > 0 and math.isfinite(value) else 0.0
+        return round(min(max(100 * (value - start) / (end - start), 0.0), 100.0), 2) if math.isfinite(value) else 0.0
 
+    drawn = math.isfinite(start) and math.isfinite(end) and end > start
     bars = [
-        Bar(system, row.text, row.value == best, percent(row.value), percent(row.low), percent(row.high))
+        Bar(system, row.text, _mark(best, system), *(map(percent, (row.value, row.low, row.high)) if drawn else NO_BAR))
         for system, row in found.items()
     ]
-    return {"name": name, "direction": define(data.metrics[name]).direction, "bars": bars}
+    return {"name": name, "direction": direction, "bars": bars, "drawn": drawn}
+
+
+def _mark(best: Best | None, system: str) -> str:
+    """The class of a number: "best" if it is significantly so, "leading" if it may be so by chance."""
+    if best is None or system != best.system:
+        return ""
+    return "best" if best.clear else "leading"
 
 
 def _make_line(data: PageData, name: str, found: dict[str, Row]) -> dict[str, Any]:
     """A row of the table of results; None for a system without the metric."""
     metric = data.metrics[name]
-    best = find_best((one.value for one in found.values()), metric.higher_is_better)
+    best = data.judge(name)
     cells = [
         {
             "value": row.value,
             "text": row.text,
             "interval": format_interval(row.low, row.high).replace("..", "to"),
-            "best": row.value == best,
+            "mark": _mark(best, system),
             "users": row.users,
         }
         if (row := found.get(system)) is not None
@@ -309,39 +272,23 @@ def _family_order(family: str) -> int:
     return known.index(family) if family in known else len(known)
 
 
-def _drawable(d: Difference) -> bool:
-    return not math.isnan(d.low) and d.baseline_value != 0
+def _is_drawable(d: Difference) -> bool:
+    return not math.isnan(d.low) and d.baseline_value != 0 and d.higher_is_better is not None
 
 
-def _to_percent(data: PageData, d: Difference) -> Interval:
+def _to_gain(data: PageData, d: Difference) -> Interval:
+    """A difference in percent of the baseline's value, above 0 where the system is better."""
     from bridgeval.report.page.charts import Interval
 
-    scale = 100 / abs(d.baseline_value)
-    series = data.names.index(d.system)
-    return Interval(d.metric, d.difference * scale, d.low * scale, d.high * scale, series, d.significant)
-
-
-def _merge_slices(data: PageData) -> Slices:
-    """The slices of all reports that were made with by=."""
-    return Slices(
-        tuple(
-            replace(row, system=name)
-            for name, report in data.systems.items()
-            for row in (report.slices.means if report.slices else ())
-        )
+    scale = (100 if d.higher_is_better else -100) / abs(d.baseline_value)
+    low, high = sorted((d.low * scale, d.high * scale))
+    gain = d.difference * scale
+    numbers = (
+        d.metric,
+        f"{gain:+.2f}%",
+        f"{low:+.2f}% .. {high:+.2f}%",
+        format_signed(d.difference),
+        format_p(d.adjusted),
     )
-
-
-def _draw_slices(names: Sequence[str], found: Slices, metric: str, kind: str) -> Markup:
-    from bridgeval.report.page.charts import Interval, draw_forest
-
-    rows = [row for row in found.means if row.metric == metric and row.kind == kind]
-    labels = list(dict.fromkeys(row.slice for row in rows))
-    ordered = sorted(rows, key=lambda row: (labels.index(row.slice), names.index(row.system)))
-    # Systems of one slice stand one below another; only the first of them has the label.
-    titles = [row.slice if at == 0 or row.slice != ordered[at - 1].slice else "" for at, row in enumerate(ordered)]
-    drawn = [
-        Interval(title, row.value, row.low, row.high, names.index(row.system))
-        for title, row in zip(titles, ordered, strict=True)
-    ]
-    return draw_forest(drawn, zero=False)
+    label = d.metric if d.higher_is_better else f"{d.metric} ↓"
+    return Interval(label, gain, low, high, numbers, data.names.index(d.system), d.significant)

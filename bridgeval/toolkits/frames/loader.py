@@ -1,22 +1,19 @@
-"""The loader of frames and of files."""
+"""The loader of frames, of files, and of lists without column names."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from bridgeval.plugin import Source, TypedLoader, file_source, is_frame, is_path, make_source
+from bridgeval.plugin import Source, TypedLoader, file_source, is_frame, is_listing, is_path, is_sparse
 
 
 class FramesLoader(TypedLoader):
-    """Recommendations in a frame or a file; the relevance in a frame, a file or a mapping."""
+    """Recommendations in a frame, a file, a Series or arrays; the relevance in these, a mapping or a sparse matrix."""
 
     name = "frames"
-    reads = tuple(product((is_frame, is_path), (is_frame, is_path, Mapping)))
+    reads = tuple(product((is_frame, is_path, is_listing), (is_frame, is_path, is_listing, Mapping, is_sparse)))
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
-        paths = [one for one in (recommendations, relevance, *extras.values()) if isinstance(one, str | os.PathLike)]
-        load = file_source if paths else make_source
-        return load(recommendations, relevance, **extras)
+        return file_source(recommendations, relevance, **extras)

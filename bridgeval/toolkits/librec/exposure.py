@@ -56,8 +56,8 @@ def count_ratings(blocks: Blocks, users: Tensor) -> Floats:
 
 @dataclass(frozen=True)
 class ListInformation(TotalMetric):
-    """Self-information of a list: `sum_j -log2(s_j)`, where s_j is the share of users who have the item at place j in
-    the history or the truth. A sum over the list, not a mean; then the mean over users.
+    """Self-information of a list: `sum_j -log2(s_j)`, where s_j is the share of users who count that have the item at
+    place j in the history or the truth. A sum over the list, not a mean; then the mean over users.
 
     Items that nobody has add nothing. LibRec: NoveltyEvaluator.
 
@@ -76,10 +76,9 @@ class ListInformation(TotalMetric):
         return super().needs() | Needs(lists=frozenset({"history lists"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        counted = self.counted(blocks)
-        rated = count_ratings(blocks, torch.ones_like(counted))
+        rated = count_ratings(blocks, self.counted(blocks))
         shown = item_counts(blocks, self).values
-        return Tally(Sums({"users": int(counted.sum())}), stack_by_item(blocks, shown, rated))
+        return Tally(Sums({"users": population(blocks, self)}), stack_by_item(blocks, shown, rated))
 
     def compute(self, state: Tally) -> Result:
         users = state.sums["users"]

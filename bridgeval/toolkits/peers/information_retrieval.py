@@ -13,13 +13,21 @@ from bridgeval.metrics import (
     MRR,
     RBP,
     BPref,
+    Compatibility,
+    Count,
+    GainG,
+    HitnDCG,
     HitRate,
     InfAP,
     InterpolatedPrecision,
     Judged,
+    LevelnDCG,
     Precision,
     Recall,
+    RocAuc,
     RPrecision,
+    SetAP,
+    Utility,
     nDCG,
 )
 from bridgeval.plugin import Convention, entry
@@ -33,8 +41,10 @@ def respell_trec_eval(name: str) -> str:
     """
     if name == "11pt_avg":
         return "avg_11pt"
-    if found := re.fullmatch(r"(iprec_at_recall|rbp|rbp_resid)_(\d*\.\d+)", name):
-        return f"{found[1]}({'recall' if found[1].startswith('iprec') else 'p'}={found[2]})"
+    parameters = {"iprec_at_recall": "recall", "rbp": "p", "rbp_resid": "p", "Rprec_mult": "multiple"}
+    found = re.fullmatch(rf"({'|'.join(parameters)})_(\d*\.\d+)", name)
+    if found is not None:
+        return f"{found[1]}({parameters[found[1]]}={found[2]})"
     return re.sub(r"^(P|recall|success|map_cut|ndcg_cut|relative_P)_(\d+)$", r"\1@\2", name)
 
 
@@ -65,6 +75,18 @@ TREC_EVAL = Convention(
         "set_relative_P": entry(Recall, divide_by="listed", **TREC_EVAL_RULES),
         "rbp": entry(RBP, **TREC_EVAL_RULES),
         "rbp_resid": entry(RBP, part="residual", **TREC_EVAL_RULES),
+        "num_q": entry(Count, of="users", **TREC_EVAL_RULES),
+        "num_ret": entry(Count, of="shown", **TREC_EVAL_RULES),
+        "num_rel": entry(Count, of="relevant", **TREC_EVAL_RULES),
+        "num_rel_ret": entry(Count, of="hits", **TREC_EVAL_RULES),
+        "num_nonrel_judged_ret": entry(Count, of="irrelevant", **TREC_EVAL_RULES),
+        "set_map": entry(SetAP, **TREC_EVAL_RULES),
+        "utility": entry(Utility, **TREC_EVAL_RULES),
+        "Rprec_mult": entry(RPrecision, **TREC_EVAL_RULES),
+        "G": entry(GainG, **TREC_EVAL_RULES),
+        "binG": entry(GainG, gain="binary", **TREC_EVAL_RULES),
+        "Rndcg": entry(LevelnDCG, **TREC_EVAL_RULES),
+        "ndcg_rel": entry(HitnDCG, **TREC_EVAL_RULES),
     },
     "trec_eval as pytrec_eval averages it: users that both sides have, item id as text descending on ties; its own "
     "spellings such as P_5 and ndcg_cut_10 are read too; nDCG takes no relevance_level",
@@ -120,9 +142,11 @@ RANX = Convention(
 def respell_ir_measures(name: str) -> str:
     """ir_measures' own spelling as a name here.
 
-    >>> respell_ir_measures("IPrec(rel=2)@0.5"), respell_ir_measures("nDCG@5")
-    ('IPrec(rel=2, recall=0.5)', 'nDCG@5')
+    >>> respell_ir_measures("IPrec(rel=2)@0.5"), respell_ir_measures("NumRet(rel=1)"), respell_ir_measures("nDCG@5")
+    ('IPrec(rel=2, recall=0.5)', 'NumRelRet(rel=1)', 'nDCG@5')
     """
+    name = name.replace("NumRet(rel=", "NumRelRet(rel=").replace("SetP(relative=True", "SetRelativeP(")
+    name = name.replace("(, ", "(").replace("()", "")
     found = re.fullmatch(r"IPrec(?:\((.*)\))?@(\d*\.\d+)", name)
     return name if found is None else f"IPrec({found[1] + ', ' if found[1] else ''}recall={found[2]})"
 
@@ -158,12 +182,22 @@ IR_MEASURES = Convention(
         "Judged": entry(Judged, users="judged", ties="text_ascending"),
         "ERR": entry(ERR, **IR_MEASURES_RULES),
         "RBP": entry(RBP, users="judged", ties="given", **IR_NAMES),
+        "SetRelativeP": entry(Recall, divide_by="listed", **IR_MEASURES_RULES),
+        "SetAP": entry(SetAP, **IR_MEASURES_RULES),
+        "NumQ": entry(Count, of="users", users="answered"),
+        "NumRet": entry(Count, of="shown", **IR_MEASURES_RULES),
+        "NumRelRet": entry(Count, of="hits", **IR_MEASURES_RULES),
+        "NumRel": entry(Count, of="relevant", users="answered", **IR_NAMES),
+        "Compat": entry(Compatibility, users="judged", ties="text_ascending"),
+        "Accuracy": entry(RocAuc, users="answered", ties="given", **IR_NAMES),
     },
-    "ir_measures with its default providers: every query of the qrels, 0 where the run lacks it; gains= is a list here",
+    "ir_measures with its default providers: every query of the qrels, 0 where the run lacks it; gains= is a list "
+    "here; NumRet(rel=) is NumRelRet, SetP(relative=True) SetRelativeP",
     version="0.4.3",
     verified="goldens",
     caveat="RR@k comes from another provider than RR and orders equal scores by id ascending: ties='text_ascending'; "
-    "nDCG(dcg='exp-log2') and ERR are rounded to 5 places there",
+    "nDCG(dcg='exp-log2') and ERR are rounded to 5 places there; the ideal list of Compat has equal gains and scores "
+    "in the order of the qrels",
     respell=respell_ir_measures,
 )
 
@@ -264,7 +298,8 @@ MLFLOW = Convention(
         "recall_at_k": entry(Recall, empty="match", **MLFLOW_RULES),
         "ndcg_at_k": entry(nDCG, gain="binary", ideal="listed", empty="match", **MLFLOW_RULES),
     },
-    "MLflow: every row; a row without retrieved and without relevant documents scores 1 in recall and nDCG; short "
+    "MLflow: every row; over='variance' and over='p90' are its other aggregates; "
+    "a row without retrieved and without relevant documents scores 1 in recall and nDCG; short "
     "lists are measured against short ideal lists",
     version="3.17.2",
     verified="goldens",

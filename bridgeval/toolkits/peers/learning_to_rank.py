@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bridgeval.metrics import DCG, ERR, F1, MAP, MRR, HitRate, Precision, Recall, RPrecision, nDCG
+from bridgeval.metrics import DCG, ERR, F1, MAP, MRR, FallOut, HitRate, Precision, Recall, RocAuc, RPrecision, nDCG
 from bridgeval.plugin import Convention, entry
 
 SKLEARN_RULES: dict[str, Any] = {"users": "shown", "ties": "average"}
@@ -113,6 +113,7 @@ CATBOOST = Convention(
         "RecallAt": entry(Recall, empty="one", **CATBOOST_BORDER),
         "ERR": entry(ERR, stop="linear", max_grade=1, **CATBOOST_RULES),
         "PFound": entry(ERR, stop="linear", max_grade=1, decay=0.85, **CATBOOST_RULES),
+        "QueryAverage": entry(Precision, gain="linear", divide_by="shown", **CATBOOST_RULES),
     },
     "CatBoost: of equal scores the lower target comes first; a group without relevant rows is worth 1 in NDCG and "
     "RecallAt; ERR and PFound take targets for probabilities; its own spellings, NDCG:top=5;type=Exp, are read too",
@@ -146,12 +147,23 @@ TORCHMETRICS = Convention(
         "RetrievalRecall": entry(Recall, score_above=0.0, **TORCHMETRICS_RULES),
         "RetrievalHitRate": entry(HitRate, **TORCHMETRICS_RULES),
         "RetrievalRPrecision": entry(RPrecision, **TORCHMETRICS_RULES),
+        "RetrievalAUROC": entry(RocAuc, one_sided="zero", tied="half", users="shown", ties="given", **EMPTY_TARGET),
+        "RetrievalFallOut": entry(
+            FallOut,
+            out_of="list",
+            faultless="one",
+            users="shown",
+            ties="given",
+            names={**EMPTY_TARGET["names"], "empty_target_action": "faultless"},
+            words={**EMPTY_TARGET["words"], "empty_target_action": {"neg": "zero", "pos": "one", "skip": "undefined"}},
+        ),
     },
     "torchmetrics: every group; average precision over the hits within top_k; rows that score 0 or less are no hits in "
     "MAP, MRR, Precision and Recall",
     version="1.9.0",
     verified="goldens",
-    caveat="equal scores have no order there, except in nDCG, where they are averaged; numbers are float32",
+    caveat="equal scores have no order there, except in nDCG, where they are averaged; numbers are float32, and "
+    "RetrievalAUROC makes high scores equal by a sigmoid in float32",
 )
 TORCHEVAL = Convention(
     "torcheval",
@@ -227,7 +239,12 @@ PYG = Convention(
     "pyg",
     {
         "LinkPredPrecision": entry(Precision, **PYG_RULES),
-        "LinkPredRecall": entry(Recall, **PYG_RULES),
+        "LinkPredRecall": entry(
+            Recall,
+            names={"weighted": "gain"},
+            words={"weighted": {True: "linear", False: "binary"}},
+            **PYG_RULES,
+        ),
         "LinkPredF1": entry(F1, **PYG_RULES),
         "LinkPredMAP": entry(MAP, **PYG_RULES),
         "LinkPredMRR": entry(MRR, **PYG_RULES),

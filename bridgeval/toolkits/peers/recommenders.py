@@ -5,24 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from bridgeval.metrics import (
+    ARP,
     DCG,
     F1,
     GAUC,
     MAE,
     MAP,
     MAR,
+    MCC,
     MRR,
     MSE,
     RBP,
     RMSE,
+    Accuracy,
+    Count,
     HitRate,
+    ItemCoverage,
+    ListFill,
+    PartialAUC,
     Precision,
     Recall,
+    RocAuc,
+    RPrecision,
+    Surprisal,
+    Unrepeated,
     nDCG,
 )
 from bridgeval.plugin import Convention, entry
 
 RECTOOLS_RULES: dict[str, Any] = {"ties": "given", "gaps": "keep", "above": None, "truth_duplicates": "each"}
+RECTOOLS_SHORT: dict[str, Any] = {
+    "names": {"insufficient_handling": "short"},
+    "words": {"insufficient_handling": {"ignore": "keep", "exclude": "drop"}},
+}
 RECTOOLS = Convention(
     "rectools",
     {
@@ -53,6 +68,34 @@ RECTOOLS = Convention(
             words={"divide_by_achievable": {True: "reachable", False: "k"}},
             **RECTOOLS_RULES,
         ),
+        "Accuracy": entry(Accuracy, **RECTOOLS_RULES),
+        "MCC": entry(MCC, **RECTOOLS_RULES),
+        "PartialAUC": entry(PartialAUC, **RECTOOLS_SHORT, **RECTOOLS_RULES),
+        "PAP": entry(PartialAUC, hits="k", **RECTOOLS_SHORT, **RECTOOLS_RULES),
+        "CatalogCoverage": entry(
+            ItemCoverage,
+            names={"normalize": "divide_by"},
+            words={"normalize": {True: "catalogue", False: "one"}},
+            ties="given",
+            gaps="keep",
+        ),
+        "AvgRecPopularity": entry(
+            ARP,
+            users="shown",
+            names={"normalize": "share"},
+            **RECTOOLS_RULES,
+        ),
+        "MeanInvUserFreq": entry(Surprisal, scaled=False, **RECTOOLS_RULES),
+        "CoveredUsers": entry(ListFill, fill="any", **RECTOOLS_RULES),
+        "SufficientReco": entry(
+            ListFill,
+            fill="full",
+            users="shown",
+            names={"deep": "fill"},
+            words={"deep": {True: "share", False: "full"}},
+            **RECTOOLS_RULES,
+        ),
+        "UnrepeatedReco": entry(Unrepeated, deep=False, users="shown", **RECTOOLS_RULES),
     },
     "RecTools at its defaults: ranks are places, repeated interactions count each time, binary relevance, nDCG against "
     "a list of k relevant items",
@@ -85,6 +128,7 @@ LENSKIT = Convention(
         "NDCG": entry(nDCG, **LENSKIT_GAINS),
         "DCG": entry(DCG, **LENSKIT_GAINS),
         "RBP": entry(RBP, p=0.85, names={"patience": "p"}, **LENSKIT_RULES),
+        "ListLength": entry(Count, over="mean", **LENSKIT_RULES),
     },
     "LensKit 2025: users that have a list, every row of the truth, precision over the list's length, recall over "
     "min(k, relevant)",
@@ -114,6 +158,7 @@ MS_RECOMMENDERS = Convention(
         "map_at_k": entry(MAP, **JOINED),
         "rmse": entry(RMSE),
         "mae": entry(MAE),
+        "r_precision_at_k": entry(RPrecision, missed="drop", users="both", ties="given"),
         "mean_mrr": entry(MRR, mean_of="relevant", users="both", ties="given"),
     },
     "Microsoft recommenders: users that both sides have, except for nDCG, which takes all users of the truth; mean_mrr "
@@ -168,6 +213,7 @@ RECPACK = Convention(
         "DCGK": entry(DCG, gain="binary"),
         "ReciprocalRankK": entry(MRR),
         "HitK": entry(HitRate, count="hits"),
+        "CoverageK": entry(ItemCoverage, divide_by="catalogue", users="relevant"),
     },
     "RecPack: HitK is the number of hits",
     version="0.3.6",
@@ -217,11 +263,18 @@ LIGHTFM = Convention(
         "precision_at_k": entry(Precision, **LIGHTFM_RULES),
         "recall_at_k": entry(Recall, empty="drop", **LIGHTFM_RULES),
         "reciprocal_rank": entry(MRR, **LIGHTFM_RULES),
+        "auc_score": entry(
+            RocAuc,
+            one_sided="half",
+            tied="lost",
+            names=LIGHTFM_RULES["names"],
+            words=LIGHTFM_RULES["words"],
+        ),
     },
     "LightFM: users with test entries; of equal scores every item stands at the last place of the group",
     version="1.17",
     verified="goldens",
-    caveat="numbers are float32",
+    caveat="numbers are float32; auc_score counts relevant items of equal scores against each other",
 )
 CORNAC_RULES: dict[str, Any] = {"ties": "given"}
 CORNAC = Convention(
@@ -234,6 +287,8 @@ CORNAC = Convention(
         "HitRatio": entry(HitRate, **CORNAC_RULES),
         "MRR": entry(MRR, **CORNAC_RULES),
         "MAP": entry(MAP, ties="last", divide_by="found"),
+        "NCRR": entry(nDCG, gain="binary", discount="position", ideal="listed", **CORNAC_RULES),
+        "AUC": entry(RocAuc, tied="lost"),
     },
     "Cornac: users with a test rating from the threshold up; MAP takes precision at the end of a group of equal scores",
     version="3.0.1",
@@ -352,6 +407,8 @@ RECOMETRICS = Convention(
         "NDCG": entry(nDCG, gain="linear", **RECOMETRICS_RULES),
         "Hit": entry(HitRate, **RECOMETRICS_RULES),
         "RR": entry(MRR, **RECOMETRICS_RULES),
+        "ROC_AUC": entry(RocAuc, **RECOMETRICS_RULES),
+        "PR_AUC": entry(MAP, divide_by="relevant", **RECOMETRICS_RULES),
     },
     "recometrics: T stands for truncated, min(k, P)",
     version="0.1.6.post13",
@@ -363,6 +420,7 @@ REXMEX = Convention(
     {
         "average_precision_at_k": entry(MAP, users="listed", ties="given"),
         "hits_at_k": entry(Precision, divide_by="shown", users="shown", ties="given"),
+        "average_recall_at_k": entry(MAP, divide_by="relevant", users="listed", ties="given"),
     },
     "rexmex: every pair of lists handed in",
     version="0.1.3",

@@ -50,7 +50,13 @@
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   });
+  // Folded tables stay folded on paper; everything else is opened for it, and closed again.
+  let opened = [];
   addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details")) one.open = true;
+    opened = [...document.querySelectorAll("details:not(.folded, [open])")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
   });
 })();

@@ -1,0 +1,139 @@
+"""On a GPU every metric gives the CPU's numbers, for every kind of input; see `tests.pretend_gpu`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import torch
+
+import bridgeval
+from bridgeval import plugins
+from bridgeval.engine.metric import Metric
+from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.summary import Result
+from bridgeval.errors import BridgevalError
+from bridgeval.testing import world
+from tests.laws.test_metrics import CONVENTIONS, NATIVE, VARIANTS, metric_of_convention
+from tests.pretend_gpu import PretendedGPU
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
+USERS, ITEMS = sorted(world().extras["user_groups"]), sorted(world().extras["item_features"])
+
+
+@cache
+def every_metric() -> tuple[Metric, ...]:
+    """All native metrics, those with parameters that matter, and every name of every convention, without repeats."""
+    native = [metric for name in [*NATIVE, *VARIANTS] for metric in bridgeval.parse(name)]
+    return Plan.of([*native, *map(metric_of_convention, CONVENTIONS)]).metrics
+
+
+def frame(table: Any, number: str) -> pd.DataFrame:
+    rows = [(user, item, value) for user, row in table.items() for item, value in dict(row).items()]
+    return pd.DataFrame(rows, columns=["user", "item", number])
+
+
+def matrix(masked: float = 0.0) -> np.ndarray:
+    """Scores with ties; some are -inf if asked for."""
+    draw = np.random.default_rng(5)
+    scores = draw.integers(1, 9, (len(USERS), len(ITEMS))) / 8
+    scores[draw.random(scores.shape) < masked] = -math.inf
+    return scores
+
+
+def scored(values: Any, **how: Any) -> bridgeval.Scores:
+    return bridgeval.Scores(values, users=USERS, **{"items": ITEMS, **how})
+
+
+def sparse() -> scipy.sparse.csr_matrix:
+    scores = matrix()
+    return scipy.sparse.csr_matrix(np.where(np.random.default_rng(6).random(scores.shape) < 0.5, scores, 0))
+
+
+def candidates() -> bridgeval.Candidates:
+    data = world()
+    return bridgeval.sample_candidates(data.relevance, catalogue=ITEMS, negatives=5, shorter="allow")
+
+
+# A kind of input: given a device, where scores are, recommendations and the name of the world they belong to.
+KINDS = {
+    "mapping": lambda device: world().recommendations,
+    "string ids": lambda device: world("string").recommendations,
+    "frame": lambda device: frame(world().recommendations, "score"),
+    "ranked lists": lambda device: {user: [i for i, _ in row] for user, row in world().recommendations.items()},
+    "whole rankings": lambda device: world(whole=True).recommendations,
+    "scores": lambda device: scored(torch.tensor(matrix()).to(device)),
+    "scores of the host": lambda device: scored(matrix().astype(np.float32)),
+    "half scores": lambda device: scored(torch.tensor(matrix()).bfloat16().to(device)),
+    "scores with -inf": lambda device: scored(torch.tensor(matrix(0.3)).to(device)),
+    "scores, history shown": lambda device: scored(torch.tensor(matrix()).to(device), mask_history=False),
+    "scores of some users": lambda device: bridgeval.Scores(
+        torch.tensor(matrix()[::2]).to(device), users=USERS[::2], items=ITEMS
+    ),
+    "sparse scores": lambda device: scored(sparse()),
+    "a model": lambda device: scored(lambda users: torch.tensor(matrix()).to(device)[np.searchsorted(USERS, users)]),
+    "candidates": lambda device: scored(torch.tensor(matrix()).to(device), candidates=candidates()),
+    # Negative numbers are padding there, so that ids are strings.
+    "scores of candidates": lambda device: bridgeval.Scores(
+        torch.tensor(matrix()[:, :4]).to(device),
+        users=sorted(world("string").extras["user_groups"]),
+        items=np.array(sorted(world("string").extras["item_features"]))[np.arange(72).reshape(18, 4) % 12],
+    ),
+}
+
+# Batches of so many users; the others come in one.
+SIZES = {"frame": 10, "scores": 10}
+
+
+def run(metrics: Sequence[Metric], kind: str, device: torch.device) -> dict[Metric, Result]:
+    data = world(
+        "string" if kind in ("string ids", "scores of candidates") else "integer", whole=kind == "whole rankings"
+    )
+    recommendations, truth = KINDS[kind](device), data.relevance
+    relevance = frame(truth, "gain") if kind == "frame" else truth
+    source = plugins.installed().loader_for(recommendations, relevance).load(recommendations, relevance, **data.extras)
+    plan = Plan.of(metrics)
+    plan.check(source.offers)
+    return plan.compute(source.run(plan, Execution(device, SIZES.get(kind))))
+
+
+def run_possible(metrics: Sequence[Metric], kind: str) -> dict[Metric, Result]:
+    """The results on the CPU of all metrics that this kind of input has data for: halves, until those that fail are
+    alone.
+    """
+    try:
+        return run(metrics, kind, CPU)
+    except BridgevalError:
+        half = len(metrics) // 2
+        return {} if not half else run_possible(metrics[:half], kind) | run_possible(metrics[half:], kind)
+
+
+def assert_close(found: Result, expected: Result, name: str) -> None:
+    assert (found.users, found.undefined) == (expected.users, expected.undefined), name
+    for ours, theirs in (
+        (found.numbers("value"), expected.numbers("value")),
+        (found.notes, expected.notes),
+        ({"deviation": found.deviation or 0.0}, {"deviation": expected.deviation or 0.0}),
+    ):
+        assert ours.keys() == theirs.keys(), name
+        np.testing.assert_allclose(list(ours.values()), list(theirs.values()), 1e-12, 1e-12, err_msg=name)
+    if expected.per_user is not None:
+        assert found.per_user.users.tolist() == expected.per_user.users.tolist(), name
+        np.testing.assert_allclose(found.per_user.values, expected.per_user.values, 1e-12, 1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_metric_gives_the_numbers_of_the_cpu(kind):
+    expected = run_possible(every_metric(), kind)
+    assert len(expected) > 250
+    # Wherever CUDA promises nothing, this device answers otherwise than the CPU.
+    with PretendedGPU(contrary=True):
+        found = run(list(expected), kind, CUDA)
+    for metric, result in expected.items():
+        assert_close(found[metric], result, f"{metric} of {kind}")
