@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
-LISTS = ("metrics", "by", "recs_columns", "truth_columns", "history_columns")
+LISTS = ("metrics", "by", "log", "recs_columns", "truth_columns", "history_columns")
 # The names of files that hold relevant items.
 TRUTH_NAMES = (
     "truth",
@@ -83,6 +83,7 @@ class Request:
     format: Format = _setting("The output format.", "table")
     out: str | None = _setting("The file for the numbers; the terminal if left out.", None)
     report: str | None = _setting("The file for the HTML page.", None)
+    log: tuple[str, ...] = _setting('Sinks for the results, e.g. "jsonl:path=runs.jsonl".', ())
     per_user: str | None = _setting("The file for per-user values, as Parquet.", None)
     state: str | None = _setting("The file for the states, for `bridgeval merge`; of one system.", None)
 
@@ -117,6 +118,8 @@ class Request:
         from bridgeval.io.datasets import estimate_memory, open_file_table, parse_bytes
 
         paths = [*self.recommendations.values(), *filter(None, [self.relevance])]
+        if self._loader_gets_paths:
+            return False
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
         budget = parse_bytes(self.memory)
@@ -125,6 +128,14 @@ class Request:
         except (ValueError, OSError):
             # The reader of the file explains what is wrong with it.
             return False
+
+    def check_sinks(self) -> None:
+        """Raises if a sink of `log` is not there, before anything is evaluated."""
+        if self.log:
+            from bridgeval.report.sinks import find_sink, parse_log
+
+            for sink, _ in map(parse_log, self.log):
+                find_sink(sink)
 
     def extras(self) -> dict[str, Any]:
         """The arguments that `evaluate` and `inspect` share, beside the metrics."""
@@ -146,10 +157,29 @@ class Request:
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
+        if self._loader_gets_paths:
+            return self._hand_on(path, names)
         if self.streamed and kind in ("recommendations", "relevance"):
             return path
         with announce(f"reading {path}"):
-            return read_input(path, names, self.text_ids)
+            return read_input(path, kind, names, self.text_ids)
+
+    @property
+    def _loader_gets_paths(self) -> bool:
+        from bridgeval import plugins
+
+        return plugins.installed().gets_paths(self.loader)
+
+    def _hand_on(self, path: str, names: tuple[str, ...]) -> str:
+        """A path that the loader reads itself."""
+        if path == STDIN or names or self.text_ids:
+            raise ConfigError(
+                f"the loader {self.loader!r} reads files itself",
+                "standard input" if path == STDIN else "names of columns, or ids as text",
+                "leave these out, or leave out {argument}",
+                argument="loader",
+            )
+        return path
 
 
 def _refuse_truth_by_name(request: Request) -> None:
@@ -200,6 +230,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     from bridgeval.engine.plan import pick_device
 
     pick_device(request.device)
+    request.check_sinks()
     reports, inspections = {}, {}
     if request.state and len(request.recommendations) > 1:
         systems = ", ".join(request.recommendations)
@@ -236,33 +267,24 @@ def inspect_system(request: Request, system: str) -> Inspection:
         return bridgeval.inspect(lists, truth, request.metrics, convention=request.convention, **request.extras())
 
 
-def read_input(path: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
-    """Reads a file: a table, or the scores of a `.npy` matrix."""
-    import pyarrow as pa
+def read_input(path: str, role: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
+    """Reads a file with the reader of its kind: a table, the scores of a matrix, or what a plugin makes of it."""
+    from bridgeval import plugins
 
-    from bridgeval.io import files
-
+    options: dict[str, Any] = ({"names": names} if names else {}) | ({"text_ids": True} if text_ids else {})
     if path == STDIN:
-        table = files.parse_table(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
-    elif files.detect_kind(files.read_head(path)) == "numpy":
-        return _read_matrix(path)
+        import pyarrow as pa
+
+        from bridgeval.io.files import parse_table
+
+        found: Any = parse_table(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
     else:
-        table = files.read_table(path, names, text_ids)
-    if not table.num_rows:
-        columns = ", ".join(map(repr, table.column_names))
+        known = plugins.installed()
+        found = known.read_with(known.reader_for(path), path, role, **options)
+    if getattr(found, "num_rows", None) == 0:
+        columns = ", ".join(map(repr, found.column_names))
         raise InputError(f"{path!r} has no rows", f"columns {columns}", "check that it was written completely")
-    return table
-
-
-def _read_matrix(path: str) -> Any:
-    import numpy as np
-
-    import bridgeval
-
-    try:
-        return bridgeval.Scores(np.load(path, allow_pickle=False))
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path!r} cannot be read", str(error), "write it with numpy.save, without objects") from error
+    return found
 
 
 def parse_system(text: str) -> tuple[str, str]:

@@ -108,10 +108,10 @@ def evaluate(
     labels = () if by is None else read_slice_labels(by)
     plan = make_plan(list(asked.values()), per_user, labels, watch_seen=mask_seen is not False)
     how = Execution(pick_device(device, here=False), batch_size, memory)
-    chosen = known.loader_for(recommendations, relevance, loader)
-    loaded = chosen.load(
+    loaded = known.load(
         recommendations,
         relevance,
+        loader,
         history=history,
         catalogue=catalogue,
         item_groups=item_groups,
@@ -123,7 +123,8 @@ def evaluate(
         columns=columns,
         **_choose_mask(mask_seen, history),
     )
-    sources = loaded if isinstance(loaded, Sources) else Sources({"": loaded}, itemgetter(""))
+    found = loaded.source
+    sources = found if isinstance(found, Sources) else Sources({"": found}, itemgetter(""))
     for source in sources.members.values():
         plan.check(source.offers)
     if state is not None:
@@ -133,10 +134,11 @@ def evaluate(
         _compare_times(relevance, history, columns)
     reports = {}
     for key, source in sources.members.items():
-        states = _run(source, plan, how, progress)
+        with loaded.blame():
+            states = _run(source, plan, how, progress)
         if group is not None:
             states = merge_over_ranks(plan, states, group)
-        report = build_report(asked, plan.compute(states), chosen.name, source.label, is_part=state is not None)
+        report = build_report(asked, plan.compute(states), loaded.loader.name, source.label, is_part=state is not None)
         if report.collected:
             report = replace(report, origin=Origin.of(recommendations, columns))
         reports[key] = add_slices(report, labels, plan, states) if labels else report

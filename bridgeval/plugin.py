@@ -1,4 +1,4 @@
-"""The door for authors of plugins: every name that a metric, a loader or a convention needs.
+"""The door for authors of plugins: every name that a metric, a loader or anything else that a plugin offers needs.
 
 The toolkits of this package import nothing deeper. The names below are covered by the versioning promise.
 """
@@ -50,9 +50,11 @@ from bridgeval.engine.source import (
 from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import file_source
 from bridgeval.engine.summary import Over, Result, half_width
-from bridgeval.hookspecs import Loader, hookimpl
+from bridgeval.hookspecs import LazyCommand, Loader, Reader, Sink, hookimpl
+from bridgeval.inspection.findings import Finding
+from bridgeval.inspection.look import Look
 from bridgeval.io.columns import Role, find_columns
-from bridgeval.io.files import find_files, is_path, open_table
+from bridgeval.io.files import find_files, is_path, open_table, read_table
 from bridgeval.io.frames import is_frame, is_listing, to_table
 from bridgeval.io.listings import is_sparse
 from bridgeval.metrics.blocks.gains import discounts
@@ -61,6 +63,7 @@ from bridgeval.metrics.blocks.listed_items import item_counts, population
 from bridgeval.metrics.blocks.policy_weights import NcisMetric
 from bridgeval.plugins import load_plugins
 from bridgeval.report.comparison import Comparison
+from bridgeval.report.page.page_data import PageData
 from bridgeval.report.page.section import Section
 from bridgeval.report.report import Population, Report
 from bridgeval.tables.context import Context, Table
@@ -155,18 +158,27 @@ __all__ = [  # noqa: RUF022
     "is_listing",
     "is_sparse",
     "find_columns",
-    # Files.
+    # Files, and readers of a kind of them.
+    "Reader",
     "is_path",
     "find_files",
     "open_table",
-    # Conventions, reports and registration.
+    "read_table",
+    # Conventions.
     "Convention",
     "Entry",
     "entry",
+    # Results, and what else is offered: sinks, sections of the page, checks, commands.
     "Report",
-    "Section",
     "Population",
     "Comparison",
+    "Sink",
+    "Section",
+    "PageData",
+    "Look",
+    "Finding",
+    "LazyCommand",
+    # Registration.
     "hookimpl",
     "load_plugins",
 ]

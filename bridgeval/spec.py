@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, replace
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bridgeval import plugins as installed_plugins
 from bridgeval.engine.metric import Metric, literal
-from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
+from bridgeval.errors import BadParameterError, PluginFailedError, SpecError, UnknownMetricError
+from bridgeval.plugins import blame
 
 if TYPE_CHECKING:
     from bridgeval.convention import Convention
@@ -163,7 +165,9 @@ def _make(
     label = None
     if toolkit is None:
         maker: Callable[..., Any] = _find_native(name, known, text)
+        owner = known.find_owner("metrics", getattr(maker, "name", ""))
     else:
+        owner = known.find_owner("conventions", toolkit)
         found = find_convention(toolkit, known).find(name)
         if found is None:
             raise _refuse_name(f"{toolkit}:{name}", known, text)
@@ -171,26 +175,48 @@ def _make(
         given = [f"{key}={literal(value)}" for key, value in parameters.items()]
         label = f"{toolkit}:{own}" + (f"({', '.join(given)})" if given else "")
     target = _find_target(maker)
-    values = getattr(maker, "native", dict)(parameters)
+    with blame(owner, f"making {text!r}"):
+        values = getattr(maker, "native", dict)(parameters)
     for part in getattr(target, "made_of", ()):
         if part in values:
             values[part] = _parse_parts(values[part], toolkit, k, known)
     if k is not None:
         values["k"] = k
-    return _build(text, maker, target, values, label)
+    values = {key: _freeze(value) for key, value in values.items()}
+    _check_parameters(text, maker, target, values)
+    with blame(owner, f"making {text!r}"):
+        metric = getattr(maker, "from_parameters", maker)(**values)
+    if not isinstance(metric, Metric):
+        raise PluginFailedError(f"{owner or maker} makes no metric of {text!r}", f"{metric!r}")
+    return metric if label is None else replace(metric, label=label)
 
 
-def _build(text: str, maker: Callable[..., Any], target: Any, values: dict[str, Any], label: str | None) -> Metric:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+def _freeze(value: Any) -> Any:
+    """Lists as tuples, also within lists: parameters are hashable."""
+    return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
+
+
+def _check_parameters(text: str, maker: Callable[..., Any], target: Any, values: Mapping[str, Any]) -> None:
+    """Raises BadParameterError for a parameter that is not there, or one that is missing."""
     accepted = _list_parameters(target)
     if accepted is not None:
-        for key in values:
-            if key not in accepted:
-                raise _refuse_parameter(text, key, accepted)
-        if target.default_parameters().get("k") is MISSING and "k" not in values:
+        required = [f.name for f in fields(target) if f.default is MISSING and f.default_factory is MISSING]
+        given = values if maker is target else {**getattr(maker, "parameters", {}), **values}
+    else:
+        parameters = inspect.signature(maker).parameters
+        if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            return
+        accepted = list(parameters)
+        required = [name for name, one in parameters.items() if one.default is one.empty]
+        given = values
+    for key in values:
+        if key not in accepted:
+            raise _refuse_parameter(text, key, accepted)
+    for key in required:
+        if key not in given and key == "k":
             raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
-    metric: Metric = getattr(maker, "from_parameters", maker)(**values)
-    return metric if label is None else replace(metric, label=label)
+        if key not in given:
+            raise BadParameterError(f"{text!r} needs {key!r}", hint=f"write e.g. {text}({key}=...)")
 
 
 def _find_target(maker: Any) -> Any:
@@ -251,7 +277,7 @@ def find_convention(toolkit: str, known: Plugins) -> Convention:
     if toolkit not in known.conventions:
         raise UnknownMetricError(
             f"there is no convention {toolkit!r}",
-            hint=f"the conventions are {', '.join(sorted(known.conventions))}",
+            hint=known.explain_absence() or f"the conventions are {', '.join(sorted(known.conventions))}",
         )
     return known.conventions[toolkit]
 
@@ -269,6 +295,8 @@ def _refuse_name(name: str, known: Plugins, text: str = "") -> UnknownMetricErro
         near = [one for one in spelled if one.split(":")[-1] == name.lower()][:3]
     nearest = ", ".join(spelled[one] for one in near)
     hint = f"did you mean {nearest}?" if nearest else "`bridgeval metrics` lists them all"
+    if absent := known.explain_absence():
+        hint = f"{absent}; or {hint}"
     return UnknownMetricError(f"there is no metric {name!r}", hint=hint)
 
 

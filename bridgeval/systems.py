@@ -248,9 +248,8 @@ def _pool(
 
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:
     """Evaluates a plan on groups of users; returns a DealtState."""
-    loader = plugins.installed().loader_for(value, relevance, evaluation.get("loader"))
     given = {name: argument for name, argument in evaluation.items() if name not in NOT_LOADED}
-    source: Any = loader.load(value, relevance, **given)
+    source: Any = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
     (state,) = source.run(Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size")))
     return state
 

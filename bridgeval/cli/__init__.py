@@ -1,7 +1,8 @@
 """The command `bridgeval`.
 
 COMMANDS lists the commands; each is imported when it is run, so that `--help` is fast. A command's module imports click
-and nothing heavy at its top. To add a command, write a module beside these and a line in COMMANDS.
+and nothing heavy at its top. To add a command, write a module beside these and a line in COMMANDS. Plugins offer
+commands too (`bridgeval_commands`); they are looked up when a name is not in COMMANDS.
 
 Exit codes: 0 success; 1 a check failed; 2 the command, its config or a metric's name is wrong; 3 the data is wrong or
 cannot be read; 4 a package or a plugin is missing or failed; 70 a bug of bridgeval; 130 interrupted by Ctrl-C; 141 the
@@ -55,6 +56,8 @@ FLAGS = {"recommendations": "RECS", "relevance": "TRUTH", "history": "--train", 
 
 # In the context of a command that prints an inspection: it says what a DataWarning says, and the effect.
 INSPECTED = "bridgeval.inspected"
+# In the context of a command that a plugin offers: the plugin.
+PLUGIN = "bridgeval.plugin"
 SAID_NO, WRONG_COMMAND, WRONG_DATA, UNAVAILABLE, BUG, INTERRUPTED, NO_READER = 1, 2, 3, 4, 70, 130, 141
 
 
@@ -65,10 +68,10 @@ class Program(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        # Commands of this package are not looked up among plugins, which takes the time of importing all of them.
+        command = load_command(COMMANDS[cmd_name]) if cmd_name in COMMANDS else _find_plugin_command(ctx, cmd_name)
+        if command is None:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
         if not any(option.name == "debug" for option in command.params):
             command.params.append(_debug_option())
         return command
@@ -82,6 +85,37 @@ class Program(click.Group):
             # Python flushes stdout once more at exit, which must not fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(NO_READER) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception:
+            if PLUGIN in ctx.meta:
+                from bridgeval.plugins import blame
+
+                with blame(ctx.meta[PLUGIN], f"the command {ctx.invoked_subcommand!r}"):
+                    raise
+            raise
+
+
+def load_command(target: str) -> click.Command:
+    """The command at "module:attribute"."""
+    module, _, attribute = target.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    return command
+
+
+def _find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
+    """The command of that name that a plugin offers."""
+    from bridgeval import plugins
+
+    known = plugins.installed()
+    offered = known.commands.get(name)
+    if offered is None:
+        return None
+    ctx.meta[PLUGIN] = known.find_owner("commands", name)
+    if isinstance(offered, click.Command):
+        return offered
+    with plugins.blame(ctx.meta[PLUGIN], f"the command {name!r}"):
+        return load_command(offered.target)
 
 
 def _debug_option() -> click.Option:
@@ -99,7 +133,8 @@ def _debug_option() -> click.Option:
     },
     params=[_debug_option()],
     invoke_without_command=True,
-    epilog="Start with `bridgeval demo`, or `bridgeval evaluate recs.parquet truth.parquet -m nDCG@5,10`.",
+    epilog="Start with `bridgeval demo`, or `bridgeval evaluate recs.parquet truth.parquet -m nDCG@5,10`.\n\n"
+    "Plugins may add commands: `bridgeval plugins` lists them.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bridgeval", message="%(prog)s %(version)s")
 @click.pass_context

@@ -53,6 +53,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
     import bridgeval
 
     systems, request = _read_inputs(context, files, config)
+    request.check_sinks()
     comparison = bridgeval.compare(
         systems,
         request.tables["relevance"] if request.relevance else None,
@@ -117,9 +118,10 @@ def _find_systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _write(found: Comparison, request: Request) -> None:
-    from bridgeval.cli.output import WRITERS, write_file, write_text
+    from bridgeval.cli.output import WRITERS, log_results, write_file, write_text
 
     writer = WRITERS.get(request.format)
     write_text(f"{found}\n" if writer is None else getattr(found, writer)(), request.out)
     if request.report:
         write_file(request.report, found.to_html)
+    log_results(found, request.log)

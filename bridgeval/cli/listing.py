@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import textwrap
@@ -54,26 +55,36 @@ def metrics(name: str | None, convention: str | None, conventions: bool) -> None
         _list_metrics()
 
 
-@click.command()
-def plugins() -> None:
-    """List plugins, the package of each, and why one was skipped."""
+@click.command(short_help="List plugins, what each offers, and its problems.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: what each offers, every problem.")
+def plugins(as_json: bool) -> None:
+    """List plugins, the package of each, what it offers, and every problem with it."""
     from bridgeval import plugins as installed_plugins
 
     # The table below has the same information.
     with warnings.catch_warnings(action="ignore", category=PluginWarning):
         known = installed_plugins.installed()
-        offers: dict[str, Iterable[str]] = {
-            "metrics": known.metrics,
-            "loaders": known.loaders,
-            "conventions": known.conventions,
-        }
+        known.look_up_all()
+    if as_json:
+        click.echo(json.dumps([info.to_dict() for info in known.infos], indent=2, ensure_ascii=False))
+        return
     _print_table(
-        ["plugin", "comes with", "state"],
-        [(info.name, info.distribution, info.error or "loaded") for info in known.infos],
+        ["plugin", "comes with", "state", "offers"],
+        [(info.name, info.distribution, info.state, _count_offers(info.offers)) for info in known.infos],
     )
-    for what, found in offers.items():
-        click.echo(wrap(f"{what}: {', '.join(sorted(found, key=str.lower))}"))
-    click.echo(f"disable some with {installed_plugins.DISABLE}=name,name (or =all)")
+    for info in known.infos:
+        if not info.is_builtin:
+            for kind, names in info.offers.items():
+                click.echo(wrap(f"{info.name}: {kind.replace('_', ' ')} {', '.join(names)}"))
+        for problem in info.problems:
+            click.echo(wrap(f"- problem of {info.name}: {problem}"))
+        for hook in info.ignored:
+            click.echo(wrap(f"- {info.name}: {hook} is ignored, this version of bridgeval has no such hook"))
+    click.echo(f"disable some with {installed_plugins.DISABLE}=name,name (or =all); --json lists every name")
+
+
+def _count_offers(offers: Mapping[str, list[str]]) -> str:
+    return ", ".join(f"{len(names)} {kind.replace('_', ' ')}" for kind, names in offers.items()) or "-"
 
 
 def _list_metrics() -> None:

@@ -32,6 +32,7 @@ def merge(
     format: str | None,
     out: str | None,
     report: str | None,
+    log: tuple[str, ...],
     per_user: str | None,
     state: str | None,
 ) -> None:
@@ -52,3 +53,4 @@ def merge(
         output.write_file(per_user, lambda path: output.write_per_user(reports, path))
     if report:
         output.write_file(report, reports.to_html)
+    output.log_results(reports, log)

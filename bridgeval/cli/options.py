@@ -71,6 +71,10 @@ FILES = (
     click.option("--text-ids", is_flag=True, help="Read ids as text even if they look like numbers."),
     click.option("--loader", metavar="NAME", help="The loader, if several fit."),
 )
+LOG = click.option(
+    "--log", multiple=True, metavar="SINK[:KEY=VALUE,...]",
+    help="Write the results to a tracker or file, e.g. jsonl:path=runs.jsonl; `bridgeval plugins` lists sinks.",
+)  # fmt: skip
 BY = click.option(
     "--by",
     "--slice",
@@ -89,6 +93,7 @@ WRITING = (
                  help="The output format. [default: table]"),
     click.option("--out", type=click.Path(dir_okay=False), help="Write the numbers here, not to the terminal."),
     click.option("--report", type=click.Path(dir_okay=False), help="Write a self-contained HTML page here."),
+    LOG,
 )  # fmt: skip
 # The flag is no setting of a Request: these commands write no report.
 ANSWER = (

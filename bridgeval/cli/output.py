@@ -19,6 +19,7 @@ from bridgeval.report import Reports
 if TYPE_CHECKING:
     from bridgeval.config import Outcome, Request
     from bridgeval.inspection import Finding
+    from bridgeval.report.exports import Exports
 
 COLORS = {"stop": "red", "alarm": "yellow", "note": None, "fine": "green"}
 # Marks the best value of a row; stands between columns; the least width of text in a table.
@@ -49,6 +50,8 @@ def write(request: Request, outcome: Outcome) -> None:
         manifest = record_request(request, os.path.dirname(request.report))
         page = Reports(reports.systems, manifest)
         write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
+    if request.log:
+        log_results(Reports(reports.systems, record_request(request, "")), request.log)
     for system, inspection in outcome.inspections.items():
         print_findings(inspection.alarming, f"{system}: " if len(reports) > 1 else "", err=True)
 
@@ -57,6 +60,15 @@ def write_numbers(reports: Reports, format: str, out: str | None) -> None:
     """Writes the numbers to a file, or to the terminal."""
     text = _format_reports(reports) if format == "table" else getattr(reports, WRITERS[format])()
     write_text(text, out)
+
+
+def log_results(results: Exports, sinks: Iterable[str]) -> None:
+    """Writes results to sinks, each as `--log` names it."""
+    from bridgeval.report.sinks import parse_log
+
+    for sink, options in map(parse_log, sinks):
+        results.log(sink, **options)
+        click.echo(f"logged to {sink}", err=True)
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:

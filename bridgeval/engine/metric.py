@@ -6,6 +6,7 @@ all lists together. The bases for plain Python functions are in `bases.py`.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import sys
@@ -35,7 +36,7 @@ from bridgeval.engine.summary import (
     Result,
     half_width,
 )
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, MetricFailedError
 from bridgeval.tables.ids import Ids
 
 # The cutoff beyond the end of every list: of metrics that are asked for without one.
@@ -87,6 +88,12 @@ class Metric:
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        if undeclared := find_undeclared(type(self)):  # type: ignore[arg-type]
+            raise BadParameterError(
+                f"{type(self).__name__} declares {undeclared!r}, which is no parameter of it",
+                "a class without @dataclass(frozen=True)",
+                "decorate the class",
+            )
         if list_choices(type(self)):  # type: ignore[arg-type]
             check_choices(self, self.name)
 
@@ -156,6 +163,17 @@ class Metric:
         given = [f"{name}={literal(value, k)}" for name, value in parameters.items() if value != defaults[name]]
         head = self.label or (f"{self.name}({', '.join(given)})" if given else self.name)
         return head if k is None or k == WHOLE else f"{head}@{k}"
+
+
+@cache
+def find_undeclared(metric: type[Metric]) -> str:
+    """A field that a metric class, or a parent, declares without being a dataclass; empty if there is none."""
+    for one in metric.__mro__[: metric.__mro__.index(Metric)]:
+        if "__dataclass_fields__" not in vars(one):
+            for name, hint in inspect.get_annotations(one).items():
+                if "ClassVar" not in str(hint):
+                    return name
+    return ""
 
 
 def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -430,9 +448,25 @@ class UserValues(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         values = self.metric.values(blocks)
+        check_values(self.metric, values, len(blocks))
         if isinstance(self.metric, RelevanceMetric) and self.metric.empty != "zero":
             values = fill_empty(blocks, self.metric, values)
         return values if values.dtype == torch.float64 else values.double()
+
+
+def check_values(metric: Metric, values: Any, users: int) -> None:
+    """Raises MetricFailedError unless values are a tensor `[users]` of numbers."""
+    if not isinstance(values, Tensor):
+        found = f"{type(values).__name__}"
+    elif tuple(values.shape) != (users,):
+        found = f"shape {list(values.shape)}"
+    elif values.is_complex():
+        found = f"{values.dtype}"
+    else:
+        return
+    raise MetricFailedError(
+        f"{metric} must give one number for each of {users} users, a tensor of shape [{users}]", found, "see `values`"
+    )
 
 
 def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tensor:

@@ -75,7 +75,7 @@ class Exports(ABC):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """`to_dict` as JSON; numbers that are not finite become null."""
-        return write_text(json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
+        return write_text(json.dumps(make_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The long form as CSV, numbers to the last digit."""
@@ -88,7 +88,7 @@ class Exports(ABC):
 
         table = pa.Table.from_pandas(_set_types(self.to_pandas()), preserve_index=False)
         about = {key: value for key, value in self.to_dict().items() if key != "results"}
-        pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(_plain(about))}), path)
+        pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(make_plain(about))}), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """A table for a README or a merge request, the best value of each row bold."""
@@ -122,6 +122,18 @@ class Exports(ABC):
         from bridgeval.report.page.page import render_page
 
         return write_text(render_page(self.systems, manifest=self.manifest, **more), path)
+
+    def log(self, sink: str, /, **options: Any) -> None:
+        """Writes the results to a tracker or another place that a plugin offers; "jsonl" appends to a file.
+
+        Args:
+            sink: its name; `bridgeval plugins` lists them.
+            **options: of the sink, e.g. `path=` of "jsonl".
+        """
+        from bridgeval.report.sinks import log_results
+
+        # A report on its own is one of several without a name, so that a sink has one kind of reports to write.
+        log_results(Reports(self.systems, self.manifest) if set(self.systems) == {""} else self, sink, options)
 
     def save(self, path: str | os.PathLike[str], **inputs: Any) -> None:
         """Writes the format of the file extension: .json, .csv, .parquet, .md, .tex or .html.
@@ -245,12 +257,12 @@ def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
     return text
 
 
-def _plain(value: Any) -> Any:
+def make_plain(value: Any) -> Any:
     """The same with NaN and infinities as null, which JSON cannot express, and with plain containers."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): make_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [make_plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

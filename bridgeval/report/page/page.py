@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bridgeval import plugins
+from bridgeval.errors import PluginFailedError
 from bridgeval.report.page.page_data import PageData
 from bridgeval.report.page.rendering import render
 from bridgeval.report.page.section import Section
-from bridgeval.report.page.sections import FIRST, LAST
+from bridgeval.report.page.sections import LAST
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
@@ -33,9 +35,25 @@ def render_page(
         inspections: name -> the result of `bridgeval.inspect`.
         manifest: the record of what made the reports.
         comparison: of these systems.
-        more: sections of your own, shown after the charts.
+        more: sections of your own, shown after the charts and the sections of plugins.
     """
     data = PageData(systems, inspections or {}, manifest or {}, comparison)
-    found = [*(make(data) for make in FIRST), *more, *(make(data) for make in LAST)]
-    shown = [section for section in found if section is not None]
+    makers = plugins.installed().report_sections
+    first = [_make_section(name, data) for name, make in makers.items() if make not in LAST]
+    last = [_make_section(name, data) for name, make in makers.items() if make in LAST]
+    shown = [section for section in (*first, *more, *last) if section is not None]
     return str(render("page.html", title=title, data=data, sections=shown))
+
+
+def _make_section(name: str, data: PageData) -> Section | None:
+    """A section; None if it has nothing to show, or if a plugin fails to make it, which is reported."""
+    known = plugins.installed()
+    owner = known.find_owner("report_sections", name)
+
+    def make() -> Section | None:
+        section = known.report_sections[name](data)
+        if section is not None and not isinstance(section, Section):
+            raise PluginFailedError(f"the report section {name!r} is no Section", f"{section!r}")
+        return section
+
+    return known.attempt(owner, f"report section {name!r}", None, make)

@@ -1,4 +1,4 @@
-"""Sections of the report page.
+"""Sections of the report page, offered by the hook that plugins use.
 
 A section is a function that takes the PageData and returns a Section, or None if it has nothing to show. To add one,
 write the function here (its template, if it needs one, in `templates/`) and name it in FIRST or LAST.
@@ -7,10 +7,11 @@ write the function here (its template, if it needs one, in `templates/`) and nam
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridgeval.hookspecs import MakeSection, hookimpl
 from bridgeval.report.comparison import format_p, format_signed
 from bridgeval.report.definitions import define
 from bridgeval.report.page.page_data import Best, PageData
@@ -191,8 +192,7 @@ def origin(data: PageData) -> Section:
     return Section("origin", "How it was made", render("origin.html", data=data, versions=versions()))
 
 
-# The order on the page; sections given to `to_html(more=)` stand between the two.
-MakeSection = Callable[[PageData], Section | None]
+# The order on the page; sections of plugins, and those given to `to_html(more=)`, stand between the two.
 FIRST: tuple[MakeSection, ...] = (
     results,
     against_cutoff,
@@ -204,6 +204,11 @@ FIRST: tuple[MakeSection, ...] = (
     slices,
 )
 LAST: tuple[MakeSection, ...] = (inspection, definitions, origin)
+
+
+@hookimpl
+def bridgeval_report_sections() -> Iterable[MakeSection]:
+    return (*FIRST, *LAST)
 
 
 @dataclass(frozen=True)
