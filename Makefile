@@ -9,7 +9,7 @@ INTEGRATIONS := .envs/integrations
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity integrations bench format clean
+.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity integrations bench docs format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -45,11 +45,11 @@ tests: $(STAMP)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-spark tests-portable
 
 tests-here: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not integration"
+	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration"
 
 # The portable kernels are what a GPU runs: laws, metrics and goldens must hold with them too.
 tests-portable: $(STAMP) tests-here
-	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not integration" tests/laws tests/metrics tests/golden tests/batch
+	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration" tests/laws tests/metrics tests/golden tests/batch
 
 tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"
@@ -71,6 +71,16 @@ integrations: $(INTEGRATIONS)/.installed  ## test trackers and training loops wi
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics
 	$(BIN)/python benchmarks/bench.py
+
+# Built without a request to any other host; a warning is an error. The tests look at the pages in Chromium.
+DOCS := $(VENV)/.docs
+$(DOCS): $(STAMP)
+	$(PIP) -e ".[docs]"
+	@touch $@
+
+docs: $(DOCS)  ## build the site in docs/_build/html, and check it in a browser
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m pytest -m site tests/test_site.py
 
 format: $(STAMP)  ## put the code in shape
 	$(BIN)/ruff check --fix .

@@ -43,6 +43,9 @@ AXES = {
     "count": "whether hits are counted or only one is needed",
     "mean_of": "which reciprocal ranks are averaged",
     "seed": "the seed of random ties",
+    "score_above": "the score that a hit must exceed",
+    "tied": "what a pair of equal scores counts",
+    "one_sided": "what a list of hits or misses alone is worth",
     "average": "whether the mean is over pairs or users",
     "weight": "how users are weighted",
 }

@@ -3,6 +3,7 @@
 The toolkits of this package import nothing deeper. The names below are covered by the versioning promise.
 """
 
+from bridgeval.batch.kernels import cumulate
 from bridgeval.batch.ranking import Order, Ranking, Relevance, Ties
 from bridgeval.batch.scores import Scores
 from bridgeval.convention import Convention, Entry, entry
@@ -111,6 +112,7 @@ __all__ = [  # noqa: RUF022
     "ShownGains",
     "UserGroups",
     "by_item",
+    "cumulate",
     "discounts",
     "item_counts",
     "population",

@@ -91,6 +91,11 @@ class PluginInfo:
     def is_builtin(self) -> bool:
         return self.distribution == "bridgeval"
 
+    @property
+    def is_used(self) -> bool:
+        """Whether it comes from another package and is loaded."""
+        return not self.is_builtin and self.state == "loaded"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         package, _, version = self.distribution.rpartition(" ")

@@ -31,6 +31,9 @@ SYNONYMS = {
     "cov": "Coverage", "catalogcoverage": "Coverage", "cataloguecoverage": "Coverage",
 }  # fmt: skip
 
+# Stands before the name of a metric that was made of an author's class, in place of a convention.
+OBJECT = "custom"
+
 
 def parse(text: str, convention: str | None = None, plugins: Plugins | None = None) -> list[Metric]:
     """The metrics that a name asks for, one for each cutoff.
@@ -274,6 +277,11 @@ def _find_native(name: str, known: Plugins, text: str = "") -> type[Metric]:
 
 def find_convention(toolkit: str, known: Plugins) -> Convention:
     """The convention of a toolkit; raises UnknownMetricError if there is none."""
+    if toolkit == OBJECT:
+        raise UnknownMetricError(
+            f"{toolkit!r} marks a class that was given as an object, which has no name to type",
+            hint="give the object again, or offer a metric class in a plugin, see docs/plugins.md",
+        )
     if toolkit not in known.conventions:
         raise UnknownMetricError(
             f"there is no convention {toolkit!r}",

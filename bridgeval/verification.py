@@ -65,7 +65,7 @@ class Verification:
         values: how many numbers were compared.
         inputs: how many inputs were hashed.
         changes: numbers and inputs that are not as recorded; none means that the report is confirmed.
-        versions: packages with another version, which alone is not a failure.
+        versions: packages, those of plugins too, with another version, which alone is not a failure.
     """
 
     values: int
@@ -94,7 +94,11 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
         if not _same(before, after, tolerance):
             changes.append(Change(" ".join(filter(None, key)), str(before), str(after)))
     old, new = manifest.get("versions", {}), versions()
-    others = tuple(Change(name, old[name], new[name]) for name in new if name in old and old[name] != new[name])
+    others = tuple(
+        Change(name, old.get(name, "not installed"), new.get(name, "not installed"))
+        for name in old | new
+        if old and old.get(name) != new.get(name)
+    )
     return Verification(len(recorded), len(request.files), tuple(changes), others)
 
 

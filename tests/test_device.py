@@ -137,3 +137,16 @@ def test_every_metric_gives_the_numbers_of_the_cpu(kind):
         found = run(list(expected), kind, CUDA)
     for metric, result in expected.items():
         assert_close(found[metric], result, f"{metric} of {kind}")
+
+
+@pytest.mark.parametrize("kind", ["mapping", "scores"])
+def test_every_metric_runs_under_deterministic_algorithms(kind):
+    expected = run_possible(every_metric(), kind)
+    torch.use_deterministic_algorithms(True)
+    try:
+        with PretendedGPU():
+            found = run(list(expected), kind, CUDA)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    for metric, result in expected.items():
+        assert_close(found[metric], result, f"{metric} of {kind}")

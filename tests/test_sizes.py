@@ -154,7 +154,7 @@ def test_values_of_users_come_in_their_order(form, lists, expected, two_threads)
     ids = FORMS[form](lists[1])["user_id"].drop_duplicates().sort_values().tolist()
     for name in expected:
         values = report.per_user(name)
-        assert values["user"].tolist() == ids
+        assert values["user_id"].tolist() == ids
         np.testing.assert_allclose(values["value"], expected[name], rtol=0, atol=1e-12)
 
 
@@ -173,9 +173,7 @@ def evaluate_in_groups(
 ) -> pd.DataFrame:
     """The per-user values of evaluations that are each too small for threads."""
     reports = [evaluate(group) for group in groups]
-    columns = {
-        name: pd.concat([report.per_user(name).set_index("user")["value"] for report in reports]) for name in metrics
-    }
+    columns = {name: pd.concat([pd.Series(report.collected[name].to_dict()) for report in reports]) for name in metrics}
     return pd.DataFrame(columns)
 
 

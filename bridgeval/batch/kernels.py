@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
+from itertools import accumulate
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 import numpy as np
@@ -291,6 +292,27 @@ def find_repeats(codes: Tensor, pad: int) -> Tensor:
     return torch.zeros_like(again).scatter_(1, index, again)
 
 
+@Kernel
+def cumulate(cells: Tensor) -> Tensor:
+    """`[B, K]`: the sum of each row's cells up to each one. For floats: a GPU has no deterministic `cumsum` of them.
+
+    >>> cumulate(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[ 1.,  3.,  6., 10.]])
+    """
+    # Each step doubles the number of cells that are added up (Hillis and Steele 1986).
+    step = 1
+    while step < cells.shape[1]:
+        cells = cells + torch.nn.functional.pad(cells[:, :-step], (step, 0))
+        step *= 2
+    return cells
+
+
+@cumulate.on_cpu
+def _(cells: Tensor) -> Tensor:
+    return cells.cumsum(1)
+
+
+@Kernel
 def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Tensor:
     """`[count]` float64: how often each code occurs, or the sum of its weights. Codes run from 0 to `count`; `count`
     itself, "none", is left out.
@@ -298,6 +320,14 @@ def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Ten
     >>> sum_by_code(torch.tensor([1, 0, 1, 2]), 2), sum_by_code(torch.tensor([1, 0]), 2, torch.tensor([0.5, 2.0]))
     (tensor([1., 2.], dtype=torch.float64), tensor([2.0000, 0.5000], dtype=torch.float64))
     """
+    # A GPU has no deterministic bincount with weights, and waits in every bincount.
+    values = torch.ones_like(codes, dtype=torch.float64) if weights is None else weights.double()
+    sums = torch.zeros(count + 1, dtype=torch.float64, device=codes.device)
+    return sums.index_add_(0, codes.reshape(-1), values.reshape(-1))[:count]
+
+
+@sum_by_code.on_cpu
+def _(codes: Tensor, count: int, weights: Tensor | None = None) -> Tensor:
     weights = None if weights is None else weights.reshape(-1).double()
     return torch.bincount(codes.reshape(-1), weights, minlength=count + 1)[:count].double()
 
@@ -321,4 +351,4 @@ def sum_at_cutoffs(
     # Each entry is added to the first cutoff that it is within; those beyond the last are left out.
     step = torch.searchsorted(ends, places.contiguous(), right=True)
     sums = sum_by_code(torch.where(step < len(ends), step * size + rows, len(ends) * size), len(ends) * size, values)
-    return sums.view(len(ends), size).cumsum(0)
+    return torch.stack(list(accumulate(sums.view(len(ends), size).unbind())))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +49,9 @@ Examples:
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix.")
 @click.option("--junit", type=click.Path(dir_okay=False), help="Write JUnit XML here.")
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Write a table for a merge request here.")
+@click.option("--github", is_flag=True, help="Print annotations for GitHub; add the table to the step summary.")
+@click.option("--gitlab", type=click.Path(dir_okay=False), help="Write a code quality report for GitLab here.")
+@click.option("--format", "form", type=click.Choice(["text", "md", "json"]), default="text", help="Of what is printed.")
 @click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if the gate holds.")
 @options((BY,), FILES)
 @click.pass_context
@@ -72,6 +77,8 @@ def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) 
     import bridgeval
     from bridgeval.baselines import check_report, parse_limit, save_baseline
     from bridgeval.cli.output import write_file
+    from bridgeval.report.exports import write_text
+    from bridgeval.report.pipelines import list_annotations, to_code_quality
     from bridgeval.verification import describe_request
 
     if not given["old"] and not given["save"]:
@@ -90,8 +97,17 @@ def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) 
     holds = True
     if given["old"]:
         gate = check_report(report, inputs, given["old"], limits, given["alpha"], report.by, given["other_inputs"])
-        click.echo(str(gate))
+        printed = {"md": gate.to_markdown, "json": lambda: json.dumps(gate.to_dict(), indent=2)}
+        click.echo(printed.get(given["form"], gate.__str__)())
         holds = gate.holds
+        if given["github"]:
+            click.echo("\n".join(list_annotations(gate)))
+            if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+                with open(summary, "a", encoding="utf-8") as opened:
+                    opened.write(gate.to_markdown())
+        if given["gitlab"]:
+            quality = to_code_quality(gate, next(iter(request.recommendations.values())))
+            write_file(given["gitlab"], lambda path: write_text(quality, path))
         if given["junit"]:
             write_file(given["junit"], gate.to_junit)
         if given["markdown"]:

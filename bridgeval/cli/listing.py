@@ -143,6 +143,7 @@ def _explain(name: str) -> None:
     _echo_paragraphs(definition.summary)
     if definition.native != definition.name:
         click.echo(f"natively: {definition.native}\n")
+    _echo_owner(metric)
     click.echo("as asked for:")
     for rule in definition.rules:
         click.echo(wrap(f"- {rule}", "  "))
@@ -161,6 +162,16 @@ def _explain(name: str) -> None:
         if listed:
             click.echo(head)
             _echo_parameters(listed)
+
+
+def _echo_owner(metric: Metric) -> None:
+    """Prints the plugin that offers a metric, or its convention, if it is not built in."""
+    from bridgeval import plugins as installed_plugins
+
+    known, (toolkit, colon, _) = installed_plugins.installed(), (metric.label or "").partition(":")
+    owner = known.find_owner("conventions", toolkit) if colon else known.find_owner("metrics", metric.name)
+    if owner is not None and not owner.is_builtin:
+        click.echo(f"comes with: {owner}\n")
 
 
 def _explain_class(name: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bridgeval import plugins, spec
 from bridgeval.cli.options import MetricName, Pairs
 from bridgeval.errors import MissingDependencyError
 
@@ -20,7 +21,8 @@ from bridgeval.errors import MissingDependencyError
     epilog="""
 \b
 Examples:
-  spark-submit --master yarn $(which bridgeval) spark s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
+  spark-submit --master yarn evaluate.py s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
+      (evaluate.py is two lines: import runpy; runpy.run_module("bridgeval.spark", run_name="__main__"))
   bridgeval spark --recs recs.parquet --truth truth.parquet -m nDCG@10
 """,
 )
@@ -40,8 +42,8 @@ Examples:
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix, e.g. replay.")
 @click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none.")
 @click.option("--format", default="parquet", show_default=True, help="Any format of Spark: parquet, csv, delta, ...")
-@click.option("--out", help="Append the numbers to the table at this path.")
-@click.option("--per-user-out", help="Append per-user values to the table at this path.")
+@click.option("--out", help="Add the numbers to the table at this path; those of the same run are replaced.")
+@click.option("--per-user-out", help="Add per-user values to the table at this path, likewise.")
 @click.option("--run-id", help="The name of this run in the tables. [default: a random one]")
 def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: tuple[str, ...], **given: Any) -> None:
     """Evaluate inside a Spark job, without collecting the data."""
@@ -50,6 +52,8 @@ def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: 
     truth = truth or (left.pop(0) if left else None)
     if recs is None or truth is None or left:
         raise click.UsageError("Two paths are needed: the recommendations and the relevance.")
+    # A misspelled name is an error before a session is started.
+    spec.name_all(metrics, given["convention"], plugins.installed())
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         # Not under spark-submit: the workers run on this machine and need the packages of this Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

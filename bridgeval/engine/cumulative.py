@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -54,7 +54,8 @@ class Cumulative:
                 [ 6., 15.]])
         """
         steps = [sum_over(slice(start, stop)) for start, stop in pairwise([0, *cutoffs])]
-        return Cumulative(cutoffs, torch.stack(steps).cumsum(0))
+        # Step by step: a GPU has no deterministic cumsum of floats.
+        return Cumulative(cutoffs, torch.stack(list(accumulate(steps))))
 
     @staticmethod
     def of_entries(

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import sum_by_code
+from bridgeval.batch.kernels import cumulate, sum_by_code
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, HitIndex, Matches, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.cumulative import Cumulative
@@ -612,8 +612,9 @@ def harmonic(count: Tensor) -> Tensor:
     tensor([0.0000, 1.0000, 1.5000], dtype=torch.float64)
     """
     longest = int(count.max()) if count.numel() else 0
-    sums = (1 / torch.arange(1, longest + 1, dtype=torch.float64, device=count.device)).cumsum(0)
-    return torch.nn.functional.pad(sums, (1, 0))[count.long()]
+    # On the host: a GPU has no deterministic cumsum of floats.
+    sums = (1 / torch.arange(1, longest + 1, dtype=torch.float64, device="cpu")).cumsum(0)
+    return torch.nn.functional.pad(sums, (1, 0)).to(count.device)[count.long()]
 
 
 def count_found(blocks: Blocks, metric: PrefixMetric) -> Tensor:
@@ -809,8 +810,8 @@ class TiedPairs(Block[tuple[Tensor, Tensor]]):
         ties = blocks[TieGroups(self.ranking)]
         # Misses of the same group above each place: those from the top, without those above the group.
         first = torch.arange(hits.shape[1], device=blocks.device) == ties.start
-        above_group = ties.sum(torch.where(first, misses.cumsum(1) - misses, 0.0))
-        inside = misses.cumsum(1) - misses - above_group
+        above_group = ties.sum(torch.where(first, cumulate(misses) - misses, 0.0))
+        inside = cumulate(misses) - misses - above_group
         return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1)
 
 

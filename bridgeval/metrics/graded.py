@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import sort_rows, sum_by_code
+from bridgeval.batch.kernels import cumulate, sort_rows, sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, RelevantCount, ShownCount
 from bridgeval.engine.metric import RelevanceMetric
@@ -85,7 +85,7 @@ class GradedMetric(RelevanceMetric):
         """`[B, W]` each: DCG up to each place, of the list and of the best order."""
         placed, ideal = self.gains(blocks)
         weights = discounts("log2", placed.shape[1], blocks.device)
-        return (placed * weights).cumsum(1), (ideal * weights).cumsum(1)
+        return cumulate(placed * weights), cumulate(ideal * weights)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class GainG(GradedMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         placed, ideal = self.gains(blocks)
-        behind = ideal.clamp(min=1).cumsum(1) - placed.cumsum(1)
+        behind = cumulate(ideal.clamp(min=1)) - cumulate(placed)
         total = blocks[RelevantGains(self.gain, self.relevance)]
         return (placed / torch.log2(2 + behind)).sum(1) / total.masked_fill(total == 0, 1)
 
@@ -204,7 +204,7 @@ class Compatibility(RelevanceMetric):
         depths = torch.arange(1, width + 1, dtype=torch.float64, device=blocks.device)
         stop = torch.maximum(listed.counts, relevant.counts)[:, None]
         weights = torch.where(depths <= stop, self.p ** (depths - 1) / depths, 0.0)
-        later = torch.nn.functional.pad(weights.flip(1).cumsum(1).flip(1), (0, 1))
+        later = torch.nn.functional.pad(cumulate(weights.flip(1)).flip(1), (0, 1))
         valid = relevant.valid.gather(1, order)
         total, best = ((later.gather(1, start) * valid).sum(1) for start in (both, ideal))
         return total / best.masked_fill(best == 0, 1)

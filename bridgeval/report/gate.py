@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from bridgeval.report.exports import write_text
-from bridgeval.report.table_view import format_number
+from bridgeval.report.table_view import Cell, Wide, format_number
 from bridgeval.stats.non_inferiority import Check
 
 # The numbers of a check that JUnit shows.
@@ -65,6 +65,29 @@ class Gate:
         """A table for a merge request."""
         from tabulate import tabulate
 
+        head, rows = self._table()
+        table = tabulate(rows, head, "github", disable_numparse=True)
+        return write_text("\n\n".join([f"**{self._verdict}**: {self._rule}", table, *self.notes]) + "\n", path)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the table for a notebook."""
+        from bridgeval.report.page.rendering import render
+
+        head, rows = self._table()
+        wide = Wide(head, [list(map(Cell, row)) for row in rows])
+        return render("gate.html", verdict=self._verdict, rule=self._rule, wide=wide, notes=self.notes)
+
+    @property
+    def _verdict(self) -> str:
+        return "Holds" if self.holds else "Does not hold"
+
+    @property
+    def _rule(self) -> str:
+        slices = " No slice may drop significantly by more than its limit." if self.slices else ""
+        return f"every metric must be shown to drop by less than its limit.{slices}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """The titles and the cells, a row for each check."""
         rows = [
             [
                 check.title,
@@ -78,11 +101,7 @@ class Gate:
             for check in (*self.checks, *self.slices)
         ]
         head = ["metric", "baseline", "now", "gain", f"{1 - self.alpha:.0%} bound", "limit", "users", "verdict"]
-        slices = " No slice may drop significantly by more than its limit." if self.slices else ""
-        rule = f"every metric must be shown to drop by less than its limit.{slices}"
-        title = f"**{'Holds' if self.holds else 'Does not hold'}**: {rule}"
-        table = tabulate(rows, head, "github", disable_numparse=True)
-        return write_text("\n\n".join([title, table, *self.notes]) + "\n", path)
+        return head, rows
 
     def to_junit(self, path: str | os.PathLike[str] | None = None) -> str:
         """JUnit XML: a test case for each metric and slice, with its values as properties and in its output."""

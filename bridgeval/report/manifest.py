@@ -26,10 +26,12 @@ NAMES = {"relevance": "truth", "history": "history"}
 
 
 def versions() -> dict[str, str]:
-    """The versions of bridgeval, Python and the packages that compute."""
-    from bridgeval import __version__
+    """The versions of bridgeval, Python, the packages that compute, and the packages of plugins that are loaded."""
+    from bridgeval import __version__, plugins
 
-    return {"bridgeval": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    own = {"bridgeval": __version__, "python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    strangers = [info.distribution for info in plugins.installed().infos if info.is_used]
+    return own | {package: number for package, _, number in (one.rpartition(" ") for one in strangers) if package}
 
 
 def add_inputs(reports: E, inputs: Mapping[str, Any], columns: Mapping[str, Any] | None = None) -> E:

@@ -12,12 +12,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions as F
 
 import bridgeval
+from bridgeval import plugins, spec
 from bridgeval.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SCHEMA = "run string, time timestamp, metric string, k int, value double, low double, high double, users long"
+
+
+# Formats that are folders of files, in which a run has a folder of its own.
+FILES = ("parquet", "orc", "csv", "json", "avro")
 
 
 def run(
@@ -40,15 +45,19 @@ def run(
         recs: path of the recommendations.
         truth: path of the relevance.
         metrics: names of metrics.
-        out: path of a table that the numbers are appended to (run, time, metric, k, value, low, high, users).
+        out: path of a table that the numbers are added to (run, time, metric, k, value, low, high, users); rows of the
+            same run are replaced in formats that are files (parquet, orc, csv, json, avro), which are partitioned by
+            run. Other formats are appended to.
         history: path of the training interactions.
         columns: part -> column name.
         format: of every table that is read or written: parquet, delta, orc, csv, json, ...
         convention: the toolkit that defines names without a prefix.
-        per_user_out: path of a table that per-user values are appended to (run, time, user, metric, k, value).
+        per_user_out: path of a table that per-user values are added to (run, time, user, metric, k, value), likewise
+            and before the numbers.
         run_id: the name of this run in the tables; None makes one up.
         session: the session; None takes the active one, or starts one with the settings of spark-submit.
     """
+    spec.name_all(metrics, convention, plugins.installed())  # before a session is started for nothing
     spark = session or SparkSession.getActiveSession() or SparkSession.builder.appName("bridgeval").getOrCreate()
     report = bridgeval.evaluate(
         _read(spark, recs, format),
@@ -60,13 +69,14 @@ def run(
         per_user=per_user_out is not None,
     )
     name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
+    # The numbers come last: a run that is among them has all its outputs.
+    if per_user_out is not None:
+        values = report.per_user()
+        _write_run(values.select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out, format)
     if out is not None:
         numbers = report.to_pandas().astype(object).to_dict("records")
         rows = [{"run": name, "time": now} | {column: _none_for_nan(x) for column, x in row.items()} for row in numbers]
-        _append(spark.createDataFrame(rows, SCHEMA), out, format)
-    if per_user_out is not None:
-        values = report.per_user()
-        _append(values.select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out, format)
+        _write_run(spark.createDataFrame(rows, SCHEMA).coalesce(1), out, format)
     return report
 
 
@@ -99,8 +109,12 @@ def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
         ) from error
 
 
-def _append(frame: DataFrame, path: str, format: str) -> None:
+def _write_run(frame: DataFrame, path: str, format: str) -> None:
+    """Adds the rows of a run to a table; files of the same run are replaced, so that a job can be run again."""
     writer = frame.write.format(format).mode("append")
+    if format in FILES:
+        # An option of this write alone; the session's own setting may be another.
+        writer = writer.option("partitionOverwriteMode", "dynamic").partitionBy("run").mode("overwrite")
     (writer.option("header", True) if format == "csv" else writer).save(path)
 
 

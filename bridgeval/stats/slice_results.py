@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -213,6 +214,11 @@ class Slices:
         return "\n".join([tabulate(rows, head, disable_numparse=True), "", *self.sentences()])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The table and the sentences that matter for a notebook."""
+        table = self.to_pandas().to_html(index=False, float_format="{:.4f}".format, na_rep="")
+        return table + "".join(f"<p>{html.escape(line)}</p>" for line in self.headlines())
 
 
 def find_spread(rows: npt.NDArray[np.float64], confidence: float = 0.95) -> float:

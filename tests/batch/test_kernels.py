@@ -51,6 +51,13 @@ def test_rows_are_sorted(shape, kind):
     assert kernels.sort_rows(cells).tolist() == [sorted(row) for row in cells.tolist()]
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (4, 7), (2, 16), (0, 3), (3, 0)])
+def test_cells_are_added_up_along_rows(shape):
+    cells = torch.arange(shape[0] * shape[1], dtype=torch.float64).view(shape) / 8
+    expected = [[sum(row[: at + 1]) for at in range(len(row))] for row in cells.tolist()]
+    assert kernels.cumulate(cells).tolist() == expected
+
+
 def test_sorting_leaves_its_argument_alone():
     cells = torch.tensor([[3, 1, 2]], dtype=torch.int32)
     kernels.sort_rows(cells)

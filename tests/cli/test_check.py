@@ -205,3 +205,42 @@ def test_the_truth_can_be_named(folder, monkeypatch):
     assert run_here(folder, monkeypatch, "good.parquet", "--truth", "truth.parquet", *limits).exit_code == 0
     done = CliRunner().invoke(program, ["check", "good.parquet", "worse.parquet", "truth.parquet", *limits])
     assert "One file of RECS is taken, but 2 were given" in done.output
+
+
+LIMIT = ("--baseline", "old.json", "--max-drop", "MRR@10=1%")
+
+
+def test_github_gets_an_annotation_for_each_check_and_a_table_in_the_summary(folder, monkeypatch, tmp_path):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    done = run_here(folder, monkeypatch, "worse.parquet", "truth.parquet", *LIMIT, "--github")
+    assert done.exit_code == 1
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("::")]
+    assert line.startswith("::error title=MRR@10::MRR@10 ")
+    assert ": worse, it drops by" in line
+    assert summary.read_text().startswith("before\n**Does not hold**")
+    done = run_here(folder, monkeypatch, "good.parquet", "truth.parquet", *LIMIT, "--github")
+    assert done.exit_code == 0
+    # The limit is 1%, and a percent sign begins an escape there.
+    assert "::notice title=MRR@10::" in done.stdout
+    assert "a drop of 1%25 is ruled out" in done.stdout
+
+
+def test_gitlab_gets_an_issue_for_each_check_that_fails(folder, monkeypatch, tmp_path):
+    done = run_here(folder, monkeypatch, "worse.parquet", "truth.parquet", *LIMIT, "--gitlab", str(tmp_path / "q.json"))
+    assert done.exit_code == 1
+    (issue,) = json.loads((tmp_path / "q.json").read_text())
+    assert issue.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
+    assert issue["check_name"] == "MRR@10"
+    assert issue["severity"] == "critical"
+    assert issue["location"] == {"path": "worse.parquet", "lines": {"begin": 1}}
+    run_here(folder, monkeypatch, "good.parquet", "truth.parquet", *LIMIT, "--gitlab", str(tmp_path / "q.json"))
+    assert json.loads((tmp_path / "q.json").read_text()) == []
+
+
+def test_a_gate_is_printed_in_other_formats(folder, monkeypatch):
+    done = run_here(folder, monkeypatch, "worse.parquet", "truth.parquet", *LIMIT, "--format", "md")
+    assert done.stdout.startswith("**Does not hold**")
+    done = run_here(folder, monkeypatch, "worse.parquet", "truth.parquet", *LIMIT, "--format", "json")
+    assert json.loads(done.stdout)["holds"] is False

@@ -76,7 +76,8 @@ def refuse_nondeterministic(name: str, args: Any, kwargs: dict[str, Any]) -> Non
     """Raises for what CUDA has no deterministic kernel for, if the process asks for these."""
     if not torch.are_deterministic_algorithms_enabled():
         return
-    weighted = name == "bincount" and (len(args) > 1 or kwargs.get("weights") is not None)
+    weights = args[1] if len(args) > 1 else kwargs.get("weights")
+    weighted = name == "bincount" and weights is not None
     summed = name in ("cumsum", "cumsum_") and args[0].is_floating_point()
     if weighted or summed or name in ("histc", "put_"):
         raise RuntimeError(f"{name}_cuda does not have a deterministic implementation")

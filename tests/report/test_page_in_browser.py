@@ -116,6 +116,49 @@ def test_paper_shows_everything_on_white(opened: Any) -> None:
     assert page.locator("details:not([open], .folded)").count() == 0
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(opened: Any, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened(color_scheme=scheme)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    found = Axe().run(page).response
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in serious] == []
+    assert len(found["passes"]) > 10
+
+
+def test_marks_tell_their_numbers_on_hover_focus_and_touch(opened: Any) -> None:
+    page = opened()
+    plot, tip = page.locator("#cutoffs .plot").first, page.locator(".tip")
+    plot.locator(".mark").first.hover()
+    # MRR@1 of the first system is 0 for all three users.
+    assert tip.inner_text().splitlines()[:3] == ["system: first", "k: 1", "value: 0.0000"]
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    assert "k: 2\nvalue: 0.3333" in tip.inner_text()
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+    phone = opened(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    phone.locator("#cutoffs .plot .mark").first.tap()
+    assert phone.locator(".tip").inner_text().startswith("system: first")
+    plain = opened(java_script_enabled=False)
+    assert plain.locator("#cutoffs .mark title").first.text_content().startswith("system: first")
+
+
+def test_tables_and_charts_can_be_saved(opened: Any, reports: bridgeval.Reports) -> None:
+    page = opened(java_script_enabled=False)
+    for ending, expected in (("CSV", reports.to_csv()), ("MD", reports.to_markdown()), ("TEX", reports.to_latex())):
+        with page.expect_download() as waiting:
+            page.locator("#results .exports").get_by_text(ending, exact=True).click()
+        assert Path(waiting.value.path()).read_text() == expected
+    page = opened()
+    with page.expect_download() as waiting:
+        page.locator("figure .save").first.click()
+    assert waiting.value.suggested_filename == "MRR.png"
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
 def test_hostile_names_are_shown_as_text(opened: Any) -> None:
     page = opened()
     assert page.locator("h1").inner_text() == SCRIPT

@@ -10,7 +10,7 @@ import pytest
 
 import bridgeval
 from bridgeval.cli import main
-from bridgeval.errors import InputError
+from bridgeval.errors import InputError, UnknownMetricError
 from bridgeval.spark import job
 from tests.spark.test_spark_source import assert_same
 from tests.spark.worlds import world
@@ -39,8 +39,35 @@ def test_numbers_are_appended_with_run_and_time(spark: Any, paths: dict[str, str
     assert monday["nDCG@5"] == (5, first["nDCG@5"], first.results["nDCG@5"].users)
     assert len({row.run for row in rows}) == len({row.time for row in rows}) == 2
     written = spark.read.parquet(users)
-    assert written.columns == ["run", "time", "user", "metric", "k", "value"]
+    assert sorted(written.columns) == ["k", "metric", "run", "time", "user", "value"]
     assert written.where("k = 5").agg({"value": "avg"}).first()[0] == pytest.approx(first["nDCG@5"])
+
+
+def test_a_run_that_is_run_again_replaces_its_rows_and_no_others(
+    spark: Any, paths: dict[str, str], tmp_path: Path
+) -> None:
+    out, users = str(tmp_path / "numbers"), str(tmp_path / "users")
+    for name in ("monday", "tuesday", "monday"):
+        job.run(**paths, metrics=["nDCG@5"], out=out, per_user_out=users, run_id=name, session=spark)
+    assert sorted(row.run for row in spark.read.parquet(out).collect()) == ["monday", "tuesday"]
+    assert len(list(Path(out).rglob("*.parquet"))) == 2, "one small file for each run"
+    counts = {row.run: row["count"] for row in spark.read.parquet(users).groupBy("run").count().collect()}
+    assert counts["monday"] == counts["tuesday"] > 0
+
+
+def test_numbers_are_not_written_where_per_user_values_could_not_be(
+    spark: Any, paths: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(Exception, match="file"):
+        job.run(**paths, metrics=["nDCG@5"], out=str(tmp_path / "out"), per_user_out=str(tmp_path / "file" / "users"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_misspelled_metric_is_an_error_before_a_session_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "SparkSession", None)
+    with pytest.raises(UnknownMetricError, match="nDGC"):
+        job.run(recs="r", truth="t", metrics=["nDGC@5"])
 
 
 def test_the_command_says_why_it_failed_and_leaves_a_running_session_alone(

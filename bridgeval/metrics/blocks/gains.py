@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal, get_args
 
 import torch
@@ -34,9 +33,8 @@ def apply_discount(kind: Discount, ranks: Tensor) -> Tensor:
     return 1 / ranks if kind == "position" else 1 / torch.log(ranks + 1)
 
 
-@lru_cache(maxsize=64)
 def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
-    """`[length]` float64: the weight of places 1, 2, ...; cached, so do not write to it."""
+    """`[length]` float64: the weight of places 1, 2, ..."""
     return apply_discount(kind, torch.arange(1, length + 1, dtype=torch.float64, device=device))
 
 

@@ -197,7 +197,7 @@ class ExpectedHits(Block[HitChances]):
         m, r = ties.size.double(), ties.sum(hits)
         j = torch.arange(1, hits.shape[1] + 1, device=blocks.device) - ties.start.double()
         # Hits above the group are those up to its last place but its own.
-        before = ties.sum(torch.where(j == m, hits.cumsum(1), 0.0)) - r
+        before = ties.sum(torch.where(j == m, hits.long().cumsum(1).double(), 0.0)) - r
         first = torch.exp(_log_choose(m - j, r - 1) - _log_choose(m, r)).nan_to_num(nan=0.0)
         first = torch.where((before == 0) & (r > 0) & (m - j >= r - 1), first, 0.0)
         return HitChances(r / m, first, before + 1 + (j - 1) * (r - 1) / (m - 1).clamp(min=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters["code"] = _mark_code
+    made.filters["base64"] = lambda text: base64.b64encode(text.encode()).decode()
     return made
 
 

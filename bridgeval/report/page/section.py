@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bridgeval.report.page.page_data import PageData
 
 CHARTS = 12
+MEDIA_TYPES = {"csv": "text/csv", "md": "text/markdown", "tex": "text/x-tex"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,17 @@ class Chart:
     drawing: Drawing
     description: str
     described: bool = False
+
+
+def render_exports(name: str, **texts: str) -> Markup:
+    """Links that save texts as files; the files are in the links, so that they need neither a script nor a network.
+
+    Args:
+        name: of the files.
+        **texts: extension -> content.
+    """
+    files = {f"{name}.{ending}": (MEDIA_TYPES[ending], text) for ending, text in texts.items()}
+    return render("exports.html", files=files)
 
 
 def render_charts(data: PageData, charts: Sequence[Chart]) -> Markup:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from bridgeval.hookspecs import MakeSection, hookimpl
 from bridgeval.report.comparison import format_p, format_signed
 from bridgeval.report.definitions import define
+from bridgeval.report.exports import Reports
 from bridgeval.report.page.page_data import Best, PageData
 from bridgeval.report.page.rendering import render
-from bridgeval.report.page.section import Chart, Section, make_chart_section
+from bridgeval.report.page.section import Chart, Section, make_chart_section, render_exports
 from bridgeval.report.page.slices_section import slices
 from bridgeval.report.table_view import Row, format_interval
 
@@ -37,7 +40,10 @@ def results(data: PageData) -> Section | None:
     cards = [_make_card(data, name) for name in data.leading[:CARDS]]
     ordered = sorted(data.rows.items(), key=lambda pair: _family_order(data.metrics[pair[0]].family))
     lines = [_make_line(data, name, found) for name, found in ordered]
-    body = render("results.html", data=data, cards=cards, lines=lines)
+    # Slices have a table of their own.
+    whole = Reports({name: replace(report, by=()) for name, report in data.systems.items()}, data.manifest)
+    exports = render_exports("results", csv=whole.to_csv(), md=whole.to_markdown(), tex=whole.to_latex())
+    body = render("results.html", data=data, cards=cards, lines=lines, exports=exports)
     return Section("results", "Results", body, " ".join(data.reports.describe_users()))
 
 
@@ -121,7 +127,9 @@ def differences(data: PageData) -> Section | None:
     comparison = data.comparison
     if comparison is None:
         return None
-    body = render("wide_table.html", wide=comparison.wide(), notes=comparison.notes)
+    files = {"csv": comparison.to_csv(), "md": comparison.to_markdown(), "tex": comparison.to_latex()}
+    tools = Markup('<div class="tools">{}</div>').format(render_exports("differences", **files))
+    body = tools + render("wide_table.html", wide=comparison.wide(), notes=comparison.notes)
     return Section("differences", f"Compared with {comparison.baseline}", body, comparison.marks())
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridgeval.report.page.page_data import PageData
 from bridgeval.report.page.rendering import render
-from bridgeval.report.page.section import CHARTS, Chart, Section, render_charts
+from bridgeval.report.page.section import CHARTS, Chart, Section, render_charts, render_exports
 from bridgeval.report.table_view import format_interval
 from bridgeval.stats.slice_results import SliceChange, SliceMean, Slices
 
@@ -58,7 +58,9 @@ def slices(data: PageData) -> Section | None:
         for metric, kind in chosen[:CHARTS]
     ]
     pairs = list(dict.fromkeys((change.system, change.baseline) for change in found.changes))
-    table = render("slices.html", data=data, rows=list(_make_rows(data.names, found, pairs)), pairs=pairs)
+    rows = list(_make_rows(data.names, found, pairs))
+    exports = render_exports("slices", csv=found.to_pandas().to_csv(index=False))
+    table = render("slices.html", data=data, rows=rows, pairs=pairs, exports=exports)
     body = (render_charts(data, figures) if figures else "") + table
     return Section("slices", "Slices", body, _describe(found, len(chosen), len(figures)))
 

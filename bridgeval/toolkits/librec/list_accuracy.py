@@ -76,7 +76,7 @@ class IdealDCG(UserMetric):
     def values(self, blocks: Blocks) -> Tensor:
         relevant = blocks[RelevantCount(self.relevance)]
         width = int(relevant.max()) if len(relevant) else 0
-        sums = discounts("log2", width, blocks.device).cumsum(0)
+        sums = discounts("log2", width, torch.device("cpu")).cumsum(0).to(blocks.device)
         return torch.cat([sums.new_zeros(1), sums])[relevant]
 
 

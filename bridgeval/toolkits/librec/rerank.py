@@ -20,6 +20,7 @@ from bridgeval.plugin import (
     TopKMetric,
     UserMetric,
     Users,
+    cumulate,
 )
 from bridgeval.toolkits.librec.parity import ITEM_FEATURES, ItemFlags
 
@@ -38,7 +39,7 @@ class Agreement(Block[Tensor]):
         enters = torch.maximum(before, ranks)
         inside = valid & (enters <= before.shape[1])
         place = torch.where(inside, enters - 1, 0).long()
-        return torch.zeros_like(before).scatter_add_(1, place, inside.double()).cumsum(1) / ranks
+        return cumulate(torch.zeros_like(before).scatter_add_(1, place, inside.double())) / ranks
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class AverageOverlap(RerankMetric):
     family = "similarity"
 
     def values(self, blocks: Blocks) -> Tensor:
-        sums = blocks[Agreement(self.ranking)].cumsum(1)
+        sums = cumulate(blocks[Agreement(self.ranking)])
         depth = self.depth(blocks)
         if not sums.shape[1]:
             return torch.full((len(blocks),), torch.nan, dtype=torch.float64, device=blocks.device)
@@ -110,7 +111,7 @@ class RBO(RerankMetric):
             return torch.full((len(blocks),), torch.nan, dtype=torch.float64, device=blocks.device)
         weights = self.p ** blocks.ranks[: agreement.shape[1]]
         last = (depth - 1).clamp(min=0)[:, None]
-        summed = (agreement * weights).cumsum(1).gather(1, last) * (1 - self.p) / self.p
+        summed = cumulate(agreement * weights).gather(1, last) * (1 - self.p) / self.p
         value = (summed + (agreement * weights).gather(1, last)).squeeze(1)
         return torch.where(depth > 0, value, torch.nan)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -186,6 +187,12 @@ class StudyReport:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The experiments for a notebook, and what was left out."""
+        table = self.by_experiment().to_html(index=False, float_format="{:.4f}".format, na_rep="")
+        left = "".join(f"<p>{html.escape(f'{name} was left out: {why}')}</p>" for name, why in self.left_out.items())
+        return table + left
 
     @property
     def _varied(self) -> list[str]:

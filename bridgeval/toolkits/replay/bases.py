@@ -194,7 +194,26 @@ class RecOnlyMetric(Metric):
     """
 
     def __call__(self, recommendations: Any, k: Any = None, ground_truth_users: Any = None) -> Any:  # type: ignore[override]
+        self._check_contract()
         return calls.call_metric(self, recommendations, None, k, ground_truth_users)
+
+    def _check_contract(self) -> None:
+        """Raises if an author's class does not say which lists it takes, or takes all cutoffs at once."""
+        function = type(self)._get_metric_value_by_user
+        if function.__module__.startswith(__package__):
+            return
+        if not calls.enriches(self):
+            raise BadParameterError(
+                f"{self} must define _get_enriched_recommendations",
+                "a RecOnlyMetric, which has no ground truth to make lists of",
+                "return a frame with the user first, then the lists that _get_metric_value_by_user takes after k",
+            )
+        if is_newer(function):
+            raise BadParameterError(
+                f"{self} looks at recommendations alone, and is called for one k after the other",
+                f"_get_metric_value_by_user{inspect.signature(function)}",
+                "call the first parameter k, and return a number",
+            )
 
 
 class NCISMetric(Metric):

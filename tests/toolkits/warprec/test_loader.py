@@ -79,7 +79,7 @@ def test_the_numbers_of_warprec_come_out_of_its_own_files():
     )
     for ours, name in (("Precision@10", "Precision"), ('nDCG(gain="shifted")@10', "nDCG"), ("MAP@10", "MAP")):
         table = theirs.values[name].to_dict()
-        counted = report.per_user(ours).set_index("user")["value"].to_dict()
+        counted = report.collected[ours].to_dict()
         assert {user for user, value in table.items() if not math.isnan(value)} == set(counted)
         assert counted == pytest.approx({user: table[user] for user in counted}, abs=2e-6)
 

@@ -1,0 +1,122 @@
+"""The site: every metric, public name and page has its place, and the built pages need nothing from elsewhere."""
+
+from __future__ import annotations
+
+import http.server
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+import bridgeval
+import bridgeval.plugin
+from tests.test_docs import PAGES, ROOT
+
+DOCS = ROOT / "docs"
+BUILT = DOCS / "_build" / "html"
+LOOKED_AT = ("index.html", "start/analyst.html", "reference/generated/metrics/nDCG.html", "eight-ndcgs.html")
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(DOCS))
+    from site_pages import reference
+
+    return reference
+
+
+def test_every_metric_has_a_formula_and_its_sources_are_in_the_bibliography(reference):
+    formulas = reference.read_formulas()
+    assert set(formulas) == set(reference.list_metrics())
+    known = set(re.findall(r"^@\w+\{(\w+),", (DOCS / "site_pages/references.bib").read_text(encoding="utf-8"), re.M))
+    assert {key for one in formulas.values() for key in one.sources} == known
+
+
+def test_every_public_name_metric_error_and_convention_has_its_place(reference):
+    pages = dict(reference.make_pages())
+    for module in (bridgeval, bridgeval.plugin):
+        text = pages[f"{module.__name__}.md"]
+        names = [name for name in module.__all__ if type(getattr(module, name)).__name__ != "module"]
+        assert [name for name in names if f"## `{name}`\n" not in text] == []
+    assert all(f"metrics/{name}.md" in pages for name in reference.list_metrics())
+    classes = [one for one in vars(bridgeval.errors).values() if isinstance(one, type)]
+    errors = [one.__name__ for one in classes if issubclass(one, Exception)]
+    assert [name for name in errors if f"`{name}`" not in pages["errors.md"]] == []
+    assert len([name for name in pages if name.startswith("conventions/")]) >= 40
+
+
+def test_every_page_is_in_the_navigation():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    entries = {line.strip() for block in re.findall(r"```\{toctree\}(.*?)```", index, re.S) for line in block.split()}
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} - {"index"}
+    assert pages - entries == set()
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of the built site."""
+    if not (BUILT / "index.html").exists():
+        pytest.skip("the site is not built: make docs")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(BUILT)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no Chromium")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.site
+@pytest.mark.browser
+@pytest.mark.parametrize("path", LOOKED_AT)
+def test_a_page_asks_no_other_host_prints_no_error_and_fits_a_phone(path, site, browser):
+    page = browser.new_page(viewport={"width": 375, "height": 700})
+    requests, errors = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{site}/{path}")
+    assert [url for url in requests if not url.startswith((site, "data:"))] == []
+    assert errors == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.close()
+
+
+@pytest.mark.site
+@pytest.mark.browser
+def test_search_finds_a_metric_without_a_server(browser, site):
+    page = browser.new_page()
+    page.goto((BUILT / "search.html").as_uri() + "?q=nDCG")
+    page.wait_for_selector("ul.search li a")
+    assert any("nDCG" in text for text in page.locator("ul.search li a").all_inner_texts())
+    page.close()
+
+
+@pytest.mark.site
+def test_no_link_of_the_built_site_is_dead(site):
+    dead = []
+    for page in BUILT.rglob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+                dead.append(f"{page.relative_to(BUILT)}: {target}")
+    assert dead == []
