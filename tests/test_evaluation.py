@@ -231,3 +231,10 @@ def test_progress_counts_every_user():
     done = []
     bridgeval.evaluate(SHOWN, RELEVANT, "MRR@1", batch_size=3, progress=done.append)
     assert sum(done) == 4
+
+
+def test_users_with_an_empty_list_are_counted_whatever_their_order():
+    shown, relevant = {9: [1], 5: [], 1: [], 2: [2]}, {1: [1], 9: [1], 7: [2]}
+    # Listed are 9 (one hit of 2 places), 5, 1 and 2 (none).
+    found = bridgeval.evaluate(shown, relevant, 'Precision(users="listed")@2')
+    assert dict(found) == {'Precision(users="listed")@2': 0.5 / 4}

@@ -229,7 +229,10 @@ def _split_baselines(baseline: Any) -> Mapping[str, Any]:
 
 
 def _is_in(users: Ids, wanted: Ids) -> npt.NDArray[np.bool_]:
-    return users.positions_in(wanted) >= 0
+    """Whether each user is one of those wanted, who come in any order."""
+    if not len(wanted):
+        return np.zeros(len(users), dtype=bool)
+    return users.positions_in(encode_ids([wanted])[0]) >= 0
 
 
 def sort_by_score(rows: Rows) -> Rows:

@@ -3,39 +3,78 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import torch
 
+from bridgeval import plugins
+from bridgeval.batch.scores import Scores
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import answered_needs
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import Source, Sources, make_source
 from bridgeval.engine.summary import Result
 from bridgeval.hookspecs import Loader
-from bridgeval.metrics import MRR, Precision, Recall, nDCG
-from bridgeval.testing.results import difference, name_law, require
+from bridgeval.metrics import MAE, MRR, Precision, Recall, nDCG
+from bridgeval.spec import parse
+from bridgeval.testing.law import Law, keep_laws, require
+from bridgeval.testing.results import difference
 from bridgeval.testing.world import World, world as small_world
 
-# Between them they read lists, order, cutoffs, gains and who is there.
+# Between them they read lists, order, cutoffs, gains, scores and who is there.
 METRICS: tuple[Metric, ...] = (
     nDCG(5),
     Recall(3, users="any", over="per_user"),
     Precision(2, users="shown", over="per_user"),
     MRR(9, over="per_user"),
+    MAE(over="per_user"),
 )
+# Metrics that read extras; those whose needs a source offers are compared.
+OF_EXTRAS = (
+    "ARP@5",
+    "EPC@5",
+    "ItemCoverage@5",
+    "Gini@5",
+    "ItemMADRating@5",
+    "UserMADRating@5",
+    "SRecall@5",
+    "NCISPrecision@5",
+    "Unexpectedness@5",
+    'Recall(users="given")@5',
+)
+
+
+@dataclass(frozen=True)
+class LoaderTrial:
+    """A loader, the world in a form that it reads, and the world itself."""
+
+    loader: Loader
+    recommendations: Any
+    relevance: Any
+    world: World
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> Source:
+        source = self.loader.load(self.recommendations, self.relevance, **self.extras)
+        require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
+        return cast(Source, source)
+
+    @cached_property
+    def expected(self) -> dict[Metric, Result]:
+        return run(make_source(self.world.recommendations, self.world.relevance), METRICS)
 
 
 def check_loader(
     loader: Loader, recommendations: Any, relevance: Any, *, world: World | None = None, **extras: Any
 ) -> None:
-    """Tests the laws on a loader.
-
-    - It has a name, recognizes what it is given and does not recognize things of any other kind.
-    - Recognizing imports nothing.
-    - Its source offers what `extras` give, before anything is read.
-    - What it loads gives the same results to 1e-12 as the world itself, user ids included, in one batch and in batches
-      of one; and again when it is run again.
+    """Tests the laws of docs/laws.md on a loader.
 
     Args:
         loader: the loader to test.
@@ -43,38 +82,144 @@ def check_loader(
         relevance: the relevance of the world, in such a form.
         world: the data they were made of; `world()` by default.
         extras: further arguments of `evaluate`, made of those of the world.
+
+    Raises:
+        AssertionError: names the first law that is broken, what was found, the likely cause and what to do.
     """
     data = world if world is not None else small_world()
-    who = f"loader {getattr(loader, 'name', '')!r}"
-    with name_law(who, "it has a name"):
-        require(isinstance(loader.name, str) and bool(loader.name), f"name is {loader.name!r}")
-    with name_law(who, "it recognizes its own and nothing else"):
-        require(loader.recognizes(recommendations, relevance) is True, "its own is not recognized")
-        for other in (None, object(), 7):
-            require(loader.recognizes(other, other) is False, f"{other!r} is recognized")
-    with name_law(who, "recognizing imports nothing"):
-        before = set(sys.modules)
-        loader.recognizes(recommendations, relevance)
-        require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
-    with name_law(who, "its source offers what it was given"):
-        source = loader.load(recommendations, relevance, **extras)
-        require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
-        source = cast(Source, source)
-        missing = ({"score"} | answered_needs(frozenset(extras))) - source.offers
-        require(not missing, f"{', '.join(sorted(missing))} are not offered")
-    expected = _results(make_source(data.recommendations, data.relevance))
-    for law, batch_size in (
-        ("it gives what the data give", None),
-        ("it gives the same in batches", 1),
-        ("it can be run again", None),
-    ):
-        with name_law(who, law):
-            found = _results(source, batch_size)
-            for metric in METRICS:
-                differs = difference(expected[metric], found[metric])
-                require(not differs, f"{metric}: {differs}")
+    trial = LoaderTrial(loader, recommendations, relevance, data, extras)
+    keep_laws(f"loader {getattr(loader, 'name', '')!r}", LOADER_LAWS, trial)
 
 
-def _results(source: Source, batch_size: int | None = None) -> dict[Metric, Result]:
-    plan = Plan(METRICS)
+def run(source: Source, metrics: tuple[Metric, ...], batch_size: int | None = None) -> dict[Metric, Result]:
+    plan = Plan(metrics)
     return plan.compute(source.run(plan, Execution(torch.device("cpu"), batch_size)))
+
+
+def it_has_a_name(trial: LoaderTrial) -> None:
+    """`name` is a text, by which `loader=` chooses it."""
+    name = trial.loader.name
+    require(isinstance(name, str) and bool(name), f"name is {name!r}")
+
+
+def it_recognizes_its_own(trial: LoaderTrial) -> None:
+    """`recognizes` gives True for its own, and False for objects that are none of its business."""
+    loader = trial.loader
+    require(loader.recognizes(trial.recommendations, trial.relevance) is True, "its own is not recognized")
+    for other in (None, object(), 7, [], ()):
+        require(loader.recognizes(other, other) is False, f"{other!r} is recognized")
+
+
+def it_leaves_others_alone(trial: LoaderTrial) -> None:
+    """What a built-in loader reads is not recognized: mappings, frames, tables, paths, score matrices."""
+    if trial.loader.name in plugins.load_plugins(entry_points=()).loaders:
+        return
+    for one in _foreign_objects():
+        found = trial.loader.recognizes(one, one)
+        require(found is False, f"a {type(one).__name__} that a built-in loader reads is recognized ({found!r})")
+
+
+def _foreign_objects() -> list[Any]:
+    columns = {"user_id": [1], "item_id": [2], "score": [0.5]}
+    return [
+        {1: [(2, 0.5)]},
+        {1: {2: 0.5}},
+        {},
+        pd.DataFrame(columns),
+        pa.table(columns),
+        "recommendations.csv",
+        "recommendations.parquet",
+        Scores(np.ones((1, 2))),
+    ]
+
+
+def recognizing_imports_nothing(trial: LoaderTrial) -> None:
+    """Recognizing is asked of every loader at every evaluation: it imports nothing."""
+    before = set(sys.modules)
+    trial.loader.recognizes(trial.recommendations, trial.relevance)
+    require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
+
+
+def it_offers_what_it_was_given(trial: LoaderTrial) -> None:
+    """Its source offers scores and what the extras give, before anything is read."""
+    missing = ({"score"} | answered_needs(frozenset(trial.extras))) - trial.source.offers
+    require(not missing, f"{', '.join(sorted(missing))} are not offered")
+
+
+def it_gives_what_the_data_give(trial: LoaderTrial) -> None:
+    """Lists, order, gains, scores and ids are those of the world: the results are equal to 1e-12, user by user."""
+    _compare(trial.expected, run(trial.source, METRICS))
+
+
+def batches_change_nothing(trial: LoaderTrial) -> None:
+    """Batches of one user give the same."""
+    _compare(trial.expected, run(trial.source, METRICS, 1))
+
+
+def it_can_be_run_again(trial: LoaderTrial) -> None:
+    """A source gives the same whenever it is run."""
+    _compare(trial.expected, run(trial.source, METRICS))
+
+
+def extras_are_read(trial: LoaderTrial) -> None:
+    """What a source offers is what the extras say: metrics that read them give the same as on the world itself."""
+    given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
+    asked = tuple(parse(name)[0] for name in OF_EXTRAS)
+    expected = make_source(trial.world.recommendations, trial.world.relevance, **given)
+    metrics = tuple(one for one in asked if one.needs().required <= trial.source.offers & expected.offers)
+    if metrics:
+        _compare(run(expected, metrics), run(trial.source, metrics))
+
+
+def _compare(expected: Mapping[Metric, Result], found: Mapping[Metric, Result]) -> None:
+    for metric, result in expected.items():
+        differs = difference(result, found[metric])
+        require(not differs, f"{metric}: {differs}")
+
+
+LOADER_LAWS: tuple[Law, ...] = (
+    Law("it has a name", it_has_a_name, "no class attribute name", 'write name = "..." in the class'),
+    Law(
+        "it recognizes its own and nothing else",
+        it_recognizes_its_own,
+        "recognizes gives something else than True and False, or asks too little",
+        "give True for the types that it reads, and False for everything else; TypedLoader does it by a table",
+    ),
+    Law(
+        "it leaves to others what is theirs",
+        it_leaves_others_alone,
+        "recognizes takes every mapping, frame or path, so that two loaders fit and evaluate refuses",
+        "recognize a type of your own that wraps the path or the mapping",
+    ),
+    Law(
+        "recognizing imports nothing",
+        recognizing_imports_nothing,
+        "an import inside recognizes",
+        'ask sys.modules.get("package") whether it is there already',
+    ),
+    Law(
+        "its source offers what it was given",
+        it_offers_what_it_was_given,
+        "extras that are dropped",
+        "pass **extras on to make_source, or to list_offers",
+    ),
+    Law(
+        "it gives what the data give",
+        it_gives_what_the_data_give,
+        "rows that are lost, another order, or ids, scores and gains that are rounded or converted",
+        "keep every row in its order, ids as integers or texts, numbers in float64",
+    ),
+    Law("it gives the same in batches", batches_change_nothing, "a source with a run of its own", "use LocalSource"),
+    Law(
+        "it can be run again",
+        it_can_be_run_again,
+        "an iterator or an open file that is used up",
+        "open the data anew in each run, as DeferredSource does",
+    ),
+    Law(
+        "extras that are offered are read",
+        extras_are_read,
+        "an extra that is offered and then dropped, cut or taken for another",
+        "pass **extras on to make_source where the data is read",
+    ),
+)

@@ -1,29 +1,13 @@
-"""Comparing results, and saying which law was broken."""
+"""Comparing results."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from bridgeval.engine.summary import Result
 
 TOLERANCE = 1e-12
-
-
-@contextmanager
-def name_law(who: str, law: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        found = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-        raise AssertionError(f"{who} breaks the law that {law}: {found}") from error
-
-
-def require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
 
 
 def difference(expected: Result, found: Result) -> str:
@@ -38,16 +22,17 @@ def difference(expected: Result, found: Result) -> str:
         pairs |= {f"{name} {key}": (first[key], second[key]) for key in first}
     if expected.per_user is not None and found.per_user is not None:
         first, second = expected.per_user.to_dict(), found.per_user.to_dict()
-        if list(first) != list(second):
+        if [(type(user), user) for user in first] != [(type(user), user) for user in second]:
             return f"users {list(first)} became {list(second)}"
         pairs |= {f"user {user!r}": (first[user], second[user]) for user in first}
     for name, (one, other) in pairs.items():
-        if not _same(one, other):
+        if not are_close(one, other):
             return f"{name} {one!r} became {other!r}"
     return "" if (expected.per_user is None) == (found.per_user is None) else "per-user values on one side only"
 
 
-def _same(one: float | None, other: float | None) -> bool:
+def are_close(one: float | None, other: float | None) -> bool:
+    """Whether two numbers are equal to 1e-12; NaN equals NaN, and None equals None."""
     if one is None or other is None:
         return one is other
     both_nan = math.isnan(one) and math.isnan(other)

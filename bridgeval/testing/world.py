@@ -1,15 +1,22 @@
-"""A small data set to test metrics and loaders on."""
+"""Small data sets to test metrics and loaders on."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
 from bridgeval.engine.inputs import Inputs
+
+# The scores of the small world. Two pairs are equal in float32, one is below its smallest number.
+SCORES = (1e-300, 0.1, 0.1 + 2**-36, 1 / 3, 0.7, 0.7 + 2**-30, 1.0, 2.5)
+# Other scores in the same order: negative, beyond the range of float32, neighbors of 0 and of 1.
+AWKWARD_SCORES = (-1e300, -2.5, -1e-300, 0.0, 1e-300, 1.0, 1.0 + 2**-50, 1e300)
+# Beyond it not every integer is a float64: ids that a loader turns into floats collide.
+LARGE = 2**53
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,7 @@ class World:
             baseline, users.
     """
 
-    recommendations: Mapping[Any, Sequence[tuple[Any, float]]]
+    recommendations: Mapping[Any, Sequence[Any]]
     relevance: Mapping[Any, Mapping[Any, float]]
     extras: Mapping[str, Any] = field(default_factory=dict)
 
@@ -31,48 +38,95 @@ class World:
     def inputs(self) -> Inputs:
         return Inputs.of(self.recommendations, self.relevance, **self.extras)
 
+    @cached_property
+    def awkward(self) -> World:
+        """The same order of the items by other scores."""
+        scores = sorted({s for pairs in self.recommendations.values() for _, s in pairs if s > -math.inf})
+        new = dict(zip(scores, _spread(AWKWARD_SCORES, len(scores)), strict=True))
+        return self._with_lists(lambda pairs: [(item, new.get(score, score)) for item, score in pairs])
+
+    @cached_property
+    def reversed(self) -> World:
+        """The same rows, last first."""
+        return self._with_lists(lambda pairs: pairs[::-1])
+
+    @cached_property
+    def plain(self) -> World:
+        """Lists without repeated and masked rows, in an order that is not that of the scores."""
+        return self._with_lists(
+            lambda pairs: list({item: (item, score) for item, score in pairs if score > -math.inf}.values())
+        )
+
+    @cached_property
+    def ranked(self) -> World:
+        """The lists of `plain` without scores: their order is the ranking."""
+        return self.plain._with_lists(lambda pairs: [item for item, _ in pairs])
+
+    @cached_property
+    def without_low_gains(self) -> World:
+        """Gains of at most 1 become 0."""
+        return replace(
+            self,
+            relevance={
+                user: {item: gain if gain > 1 else 0 for item, gain in gains.items()}
+                for user, gains in self.relevance.items()
+            },
+        )
+
+    def _with_lists(self, change: Callable[[Any], Sequence[Any]]) -> World:
+        return replace(self, recommendations={user: change(pairs) for user, pairs in self.recommendations.items()})
+
+
+def _spread(values: Sequence[float], number: int) -> Sequence[float]:
+    """As many values in ascending order."""
+    return values[:number] if number <= len(values) else sorted([*values, *(10.0 + n for n in range(number - 8))])
+
 
 @cache
 def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False) -> World:
-    """The same data on every call: 18 users, 12 items of a catalogue.
+    """The same data on every call: 18 users, and 12 items of a catalogue for each half of them.
 
-    It has tied scores, a repeated row, masked items, short and empty lists, users that only one side names, gains of 0,
-    items without a group, a previous score or a place in the catalogue.
+    The halves share no item, so that what is kept by the number of an item in a chunk goes wrong. It has tied scores,
+    scores that are equal in float32, a repeated row, masked items, short and empty lists, users that only one side
+    names, gains of 0, ids beyond 2^53, items without a group, a previous score or a place in the catalogue.
 
     Args:
         ids: of users and items.
-        whole: every user ranks the whole catalogue without the history, as AUC needs it.
+        whole: every user ranks the whole catalogue of 12 items without the history, as AUC needs it.
     """
     draw = random.Random(20)
     users = [_id(ids, "user", number) for number in range(18)]
-    items = [_id(ids, "item", number) for number in range(12)]
-    history = {user: draw.sample(items[:10], 1 + at % 3) for at, user in enumerate(users)}
+    items = [_id(ids, "item", number) for number in range(12 if whole else 24)]
+    near = {user: items[:12] if whole or at % 4 < 2 else items[12:] for at, user in enumerate(users)}
+    history = {user: draw.sample(near[user][:10], 1 + at % 3) for at, user in enumerate(users)}
     lists: dict[Any, list[tuple[Any, float]]] = {}
     relevance: dict[Any, dict[Any, float]] = {}
     for at, user in enumerate(users):
-        candidates = [item for item in items if item not in history[user]]
+        candidates = [item for item in near[user] if item not in history[user]]
         length = len(candidates) if whole else (0, 1, 4, 7, 9)[at % 5]
-        rows = [(item, draw.randrange(1, 9) / 8) for item in draw.sample(candidates, length)]
+        rows = [(item, draw.choice(SCORES)) for item in draw.sample(candidates, length)]
         if not whole and at % 6 == 2:
-            rows += [(rows[0][0], 0.75), (items[11], -math.inf)]
+            rows += [(rows[0][0], 0.7), (near[user][11], -math.inf)]
         if whole or at != 3:
             lists[user] = rows
         if at % 7 != 6:
             relevance[user] = {item: draw.choice([0, 1, 1, 2, 3]) for item in draw.sample(candidates, 1 + at % 4)}
     extras = {
         "history": history,
-        "catalogue": items if whole else items[:11],
-        "item_groups": {item: f"group {at % 3}" for at, item in enumerate(items[:11])},
+        "catalogue": items if whole else items[:-1],
+        "item_groups": {item: f"group {at % 3}" for at, item in enumerate(items[:-1])},
         "user_groups": {user: ("new", "old")[at % 2] for at, user in enumerate(users)},
         "item_features": {item: [f"f{at % 4}", f"f{at % 3}"] for at, item in enumerate(items)},
         "prev_scores": {
-            user: {item: draw.randrange(1, 9) / 8 for item in items if draw.random() < 0.8} for user in users[:16]
+            user: {item: draw.randrange(1, 9) / 8 for item in near[user] if draw.random() < 0.8} for user in users[:16]
         },
-        "baseline": {user: draw.sample(items, 5) for user in users[:15]},
+        "baseline": {user: draw.sample(near[user], 5) for user in users[:15]},
         "users": users[::2],
     }
     return World(lists, relevance, extras)
 
 
 def _id(ids: str, what: str, number: int) -> Any:
-    return f"{what} {number:02d}" if ids == "string" else 7 * number - 20
+    if ids == "string":
+        return f"{what} {number:02d}"
+    return LARGE + number - 9 if 9 <= number < 12 else 7 * number - 20

@@ -13,8 +13,8 @@ from bridgeval.engine.state_files import StateFile, pack_states
 from bridgeval.report import Report
 from bridgeval.slices import of_items
 from bridgeval.testing import World, world
-from bridgeval.testing.metric_laws import CPU, Trial, _take_users
 from bridgeval.testing.results import difference
+from bridgeval.testing.trial import CPU, Trial, take_users
 from tests.laws.test_metrics import CONVENTIONS, NATIVE, VARIANTS, fitting_world, metric_of_convention
 
 NAMES = list(dict.fromkeys([*NATIVE, *VARIANTS, *(str(metric_of_convention(name)) for name in CONVENTIONS)]))
@@ -32,7 +32,7 @@ def test_states_of_any_cut_give_one_result_through_files(at, name):
     users = list(range(len(trial.slates)))
     for parts in (1, 5):
         draw.shuffle(users)
-        shards = [_take_users(trial.slates, users[start::parts]) for start in range(parts)]
+        shards = [take_users(trial.slates, users[start::parts]) for start in range(parts)]
         how = Execution(CPU, batch_size=3)
         files = [travel(trial.plan, fold(trial.plan, [one], trial.world.inputs.context, how)) for one in shards]
         while len(files) > 1:

@@ -22,7 +22,7 @@ class Sound(TopKMetric):
     name = "Sound"
 
     def values(self, blocks):
-        return blocks[Hits()][:, : self.k].sum(1).double() / self.k
+        return blocks[Hits(self.ranking, self.relevance)][:, : self.k].sum(1).double() / self.k
 
 
 @dataclass(frozen=True)
@@ -146,15 +146,21 @@ def test_a_broken_law_is_named(metric, law):
 
 
 def test_the_error_shows_the_difference():
-    with pytest.raises(AssertionError, match=r"in batches of 1: value 1\.0 became 18\.0"):
+    with pytest.raises(AssertionError, match=r"in batches of 1: value 1\.0 became 8\.0"):
         check_metric(CountsBatches())
 
 
 class Forgetful(MappingLoader):
-    name = "forgetful"
+    name = "mapping"
 
     def load(self, recommendations, relevance, /, **extras):
         return make_source(dict(list(recommendations.items())[:-1]), relevance)
+
+
+class Covetous(MappingLoader):
+    """Takes every mapping under a name of its own."""
+
+    name = "covetous"
 
 
 class Greedy(MappingLoader):
@@ -168,6 +174,7 @@ class Greedy(MappingLoader):
     ("loader", "law"),
     [
         (Forgetful(), "it gives what the data give"),
+        (Covetous(), "it leaves to others what is theirs"),
         (Greedy(), "it recognizes its own and nothing else"),
     ],
 )
