@@ -66,7 +66,7 @@ $(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt
 
 # Other libraries' warnings are theirs; ours are errors, as in all tests.
 integrations: $(INTEGRATIONS)/.installed  ## test trackers and training loops with the real packages
-	$(INTEGRATIONS)/bin/python -m pytest -m integration -W default -W error::bridgeval.errors.BridgevalWarning tests/integrations
+	KERAS_BACKEND=torch $(INTEGRATIONS)/bin/python -m pytest -m integration -W default -W error::bridgeval.errors.BridgevalWarning tests/integrations
 
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics

@@ -56,7 +56,7 @@ BUILTIN = {
         "bridgeval.toolkits.warprec",
     ),
     "bridgeval_readers": ("bridgeval.toolkits.frames", "bridgeval.toolkits.scores"),
-    "bridgeval_sinks": ("bridgeval.report.sinks",),
+    "bridgeval_sinks": ("bridgeval.integrations", "bridgeval.report.sinks"),
     "bridgeval_commands": ("bridgeval.cli.builtin",),
     "bridgeval_report_sections": ("bridgeval.report.page.sections",),
     "bridgeval_checks": ("bridgeval.inspection.checks",),
