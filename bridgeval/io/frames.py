@@ -13,7 +13,9 @@ import pyarrow as pa
 from bridgeval.errors import BadValueError, NoLoaderError
 from bridgeval.io.columns import ITEM, USER, find_named
 from bridgeval.io.lazy_frames import HuggingFaceDataset, LazyFrame, PolarsLazyFrame
+from bridgeval.io.list_columns import unnest_lists
 from bridgeval.io.listings import is_arrays, is_series, is_sparse, name_series, tabulate_arrays, tabulate_matrix
+from bridgeval.io.records import RecordsFrame, is_records
 
 # Rows of a pandas column that tell its type.
 SAMPLE = 100
@@ -49,6 +51,8 @@ def is_spark_frame(value: object) -> bool:
 def is_frame(value: object) -> bool:
     """Whether it has named columns, as the frames of pandas, polars, pyarrow, duckdb, narwhals and Hugging Face have.
 
+    Item lists of LensKit and data sets of Cornac have them too.
+
     Any other frame that speaks the Arrow PyCapsule protocol is one too, except for those of Spark: they would collect
     every row to this process.
     """
@@ -61,10 +65,10 @@ def is_frame(value: object) -> bool:
 def is_listing(value: object) -> bool:
     """Whether it holds lists without column names.
 
-    That is a pandas Series of lists by user, or of numbers by user and item; or arrays (items, scores) `[U, K]` whose
-    rows are the users 0, 1, ..., or (users, items, scores) with the id of each row.
+    That is a pandas Series of lists by user, or of numbers by user and item; arrays (items, scores) `[U, K]` whose
+    rows are the users 0, 1, ..., or (users, items, scores) with the id of each row; or a list of named tuples.
     """
-    return is_series(value) or is_arrays(value)
+    return is_series(value) or is_arrays(value) or is_records(value)
 
 
 def open_frame(value: Any) -> Frame:
@@ -240,6 +244,23 @@ def _open_narwhals(value: Any) -> Frame:
     return open_frame(native if is_frame(native) else value.lazy().collect())
 
 
+def _open_arrow(value: Any) -> Frame:
+    return ArrowFrame(unnest_lists(value) if isinstance(value, pa.Table) else value)
+
+
+def _open_item_lists(value: Any) -> Frame:
+    """The item lists of LensKit; empty ones stay."""
+    return ArrowFrame(unnest_lists(value.to_arrow()))
+
+
+def _open_cornac(value: Any) -> Frame:
+    """The ratings of a data set of Cornac, with the ids that it was made from."""
+    users, items, ratings = value.uir_tuple
+    ids = [pa.array(sorted(known, key=known.__getitem__)) for known in (value.uid_map, value.iid_map)]
+    columns = {"user_id": ids[0].take(pa.array(users)), "item_id": ids[1].take(pa.array(items)), "rating": ratings}
+    return ArrowFrame(pa.table(columns))
+
+
 Opener = tuple[Callable[[Any], bool], Callable[[Any], Frame]]
 # Asked in order: a test of the object, and the function that opens it.
 FRAMES: tuple[Opener, ...] = (
@@ -247,10 +268,13 @@ FRAMES: tuple[Opener, ...] = (
     (partial(_is_of, "narwhals", ("DataFrame", "LazyFrame")), _open_narwhals),
     (partial(_is_of, "polars", ("LazyFrame",)), PolarsLazyFrame),
     (partial(_is_of, "datasets", ("Dataset", "IterableDataset")), HuggingFaceDataset),
-    (_speaks_arrow, ArrowFrame),
+    (partial(_is_of, "lenskit", ("ItemListCollection",)), _open_item_lists),
+    (partial(_is_of, "cornac", ("Dataset",)), _open_cornac),
+    (_speaks_arrow, _open_arrow),
 )
 LISTINGS: tuple[Opener, ...] = (
     (is_series, lambda value: PandasFrame(name_series(value))),
     (is_arrays, lambda value: ArrowFrame(tabulate_arrays(value))),
+    (is_records, RecordsFrame),
     (is_sparse, lambda value: ArrowFrame(tabulate_matrix(value))),
 )

@@ -1,0 +1,53 @@
+"""Readers of text without a header, whose columns nothing but the toolkit that wrote it can tell."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from bridgeval.errors import InputError
+from bridgeval.plugin import find_files, read_table
+
+Number = Literal["score", "rating"]
+
+
+def read_elliot(path: str, number: Number = "score") -> Any:
+    r"""Reads a file of Elliot: recommendations of its folder `recs`, or a part of a split such as `test.tsv`.
+
+    Both are tab-separated and have no header: user, item, a number, and in splits perhaps a time.
+
+    Args:
+        path: the file.
+        number: what the third column is: the score of a recommendation, or the rating of a split.
+
+    >>> import tempfile, pathlib
+    >>> recs = pathlib.Path(tempfile.mkdtemp()) / "ItemKNN_nn$40_sim$cosine.tsv"
+    >>> _ = recs.write_text("7\t30\t0.5\n7\t10\t0.25\n")
+    >>> read_elliot(str(recs)).to_pydict()
+    {'user_id': [7, 7], 'item_id': [30, 10], 'score': [0.5, 0.25]}
+    """
+    return _read_triples(path, number, "Elliot")
+
+
+def read_cornac(path: str) -> Any:
+    """Reads a file in Cornac's format UIR or UIRT: user, item, rating, perhaps a time; tabs between them, no header."""
+    return _read_triples(path, "rating", "Cornac")
+
+
+def _read_triples(path: str, number: Number, toolkit: str) -> Any:
+    with open(find_files(path)[0], encoding="utf-8-sig") as opened:
+        cells = opened.readline().rstrip("\r\n").split("\t")
+    if len(cells) not in (3, 4) or not _is_number(cells[2]):
+        raise InputError(
+            f"{path!r} is no file of {toolkit}: user, item, {number} and perhaps a time, separated by tabs, no header",
+            f"its first line is {chr(9).join(cells)[:80]!r}",
+            "a table with a header is read by its path alone",
+        )
+    return read_table(path, ("user_id", "item_id", number, "_")[: len(cells)])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
