@@ -38,6 +38,7 @@ from bridgeval.engine.metric import (
 )
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Plan, States
+from bridgeval.engine.ported_metric import port_class
 from bridgeval.engine.scored_inputs import ScoredInputs
 from bridgeval.engine.source import (
     DeferredSource,
@@ -97,6 +98,7 @@ __all__ = [  # noqa: RUF022
     "Over",
     "Result",
     "check_cutoff",
+    "port_class",
     # Blocks: tensors derived from a batch and shared by all metrics.
     "Block",
     "Blocks",
