@@ -51,7 +51,7 @@ def is_spark_frame(value: object) -> bool:
 def is_frame(value: object) -> bool:
     """Whether it has named columns, as the frames of pandas, polars, pyarrow, duckdb, narwhals and Hugging Face have.
 
-    Item lists of LensKit and data sets of Cornac have them too.
+    So have collections of item lists with a method `to_arrow`, as those of LensKit.
 
     Any other frame that speaks the Arrow PyCapsule protocol is one too, except for those of Spark: they would collect
     every row to this process.
@@ -248,17 +248,9 @@ def _open_arrow(value: Any) -> Frame:
     return ArrowFrame(unnest_lists(value) if isinstance(value, pa.Table) else value)
 
 
-def _open_item_lists(value: Any) -> Frame:
-    """The item lists of LensKit; empty ones stay."""
-    return ArrowFrame(unnest_lists(value.to_arrow()))
-
-
-def _open_cornac(value: Any) -> Frame:
-    """The ratings of a data set of Cornac, with the ids that it was made from."""
-    users, items, ratings = value.uir_tuple
-    ids = [pa.array(sorted(known, key=known.__getitem__)) for known in (value.uid_map, value.iid_map)]
-    columns = {"user_id": ids[0].take(pa.array(users)), "item_id": ids[1].take(pa.array(items)), "rating": ratings}
-    return ArrowFrame(pa.table(columns))
+def _makes_arrow(value: object) -> bool:
+    """Whether it is a collection of lists with a method that makes an Arrow table of them."""
+    return hasattr(type(value), "to_arrow") and hasattr(type(value), "lists")
 
 
 Opener = tuple[Callable[[Any], bool], Callable[[Any], Frame]]
@@ -268,9 +260,8 @@ FRAMES: tuple[Opener, ...] = (
     (partial(_is_of, "narwhals", ("DataFrame", "LazyFrame")), _open_narwhals),
     (partial(_is_of, "polars", ("LazyFrame",)), PolarsLazyFrame),
     (partial(_is_of, "datasets", ("Dataset", "IterableDataset")), HuggingFaceDataset),
-    (partial(_is_of, "lenskit", ("ItemListCollection",)), _open_item_lists),
-    (partial(_is_of, "cornac", ("Dataset",)), _open_cornac),
     (_speaks_arrow, _open_arrow),
+    (_makes_arrow, lambda value: _open_arrow(value.to_arrow())),
 )
 LISTINGS: tuple[Opener, ...] = (
     (is_series, lambda value: PandasFrame(name_series(value))),

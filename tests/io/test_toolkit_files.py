@@ -137,9 +137,10 @@ def item_lists() -> pa.Table:
 
 
 class ItemListCollection:
-    """An object with the one method of LensKit's that is used."""
+    """An object with the methods of LensKit's that are used."""
 
-    __module__ = "lenskit.data._collection._list"
+    def lists(self) -> list[object]:
+        return []
 
     def to_arrow(self) -> pa.Table:
         return item_lists()
@@ -162,17 +163,18 @@ def test_lists_of_structs_that_were_cut_from_a_larger_table_are_read():
 class Dataset:
     """An object with the attributes of Cornac's that are used; indices are in the order of the maps."""
 
-    __module__ = "cornac.data.dataset"
     uid_map = {"bob": 0, "ann": 1}  # noqa: RUF012
     iid_map = {"tea": 0, "rum": 1, "gin": 2}  # noqa: RUF012
     uir_tuple = (np.array([1, 0]), np.array([2, 0]), np.array([4.0, 5.0]))
 
 
 def test_a_data_set_of_cornac_is_a_truth_with_its_own_ids():
-    report = bridgeval.evaluate({"ann": ["rum", "gin"], "bob": ["tea"]}, Dataset(), ["MRR@2", "DCG@2"])
+    report = bridgeval.evaluate({"ann": ["rum", "gin"], "bob": ["tea"]}, read_cornac(Dataset()), ["MRR@2", "DCG@2"])
     # ann has gin (4) at the second place, bob tea (5) at the first.
     assert report["MRR@2"] == 0.75
     assert report["DCG@2"] == pytest.approx((15 / np.log2(3) + 31) / 2)
+    with pytest.raises(InputError, match="no data set of Cornac; found: an object of type dict"):
+        read_cornac({})
 
 
 Prediction = namedtuple("Prediction", "uid iid r_ui est details")

@@ -1,11 +1,13 @@
-"""Readers of text without a header, whose columns nothing but the toolkit that wrote it can tell."""
+"""Readers of what does not say what it is: text without a header, data sets with codes in place of ids."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from bridgeval.errors import InputError
-from bridgeval.plugin import find_files, read_table
+from bridgeval.plugin import find_files, is_path, read_table
 
 Number = Literal["score", "rating"]
 
@@ -28,9 +30,24 @@ def read_elliot(path: str, number: Number = "score") -> Any:
     return _read_triples(path, number, "Elliot")
 
 
-def read_cornac(path: str) -> Any:
-    """Reads a file in Cornac's format UIR or UIRT: user, item, rating, perhaps a time; tabs between them, no header."""
-    return _read_triples(path, "rating", "Cornac")
+def read_cornac(source: Any) -> Any:
+    """Reads ratings of Cornac.
+
+    Args:
+        source: a data set, such as `eval_method.test_set`, which is read with the ids that it was made from; or a file in
+            the format UIR or UIRT: user, item, rating, perhaps a time, with tabs between them and no header.
+    """
+    if is_path(source):
+        return _read_triples(source, "rating", "Cornac")
+    if not hasattr(source, "uir_tuple"):
+        raise InputError(
+            "this is no data set of Cornac", f"an object of type {type(source).__name__}", "give a Dataset or a path"
+        )
+    users, items, ratings = source.uir_tuple
+    ids = [pa.array(sorted(known, key=known.__getitem__)) for known in (source.uid_map, source.iid_map)]
+    return pa.table(
+        {"user_id": ids[0].take(pa.array(users)), "item_id": ids[1].take(pa.array(items)), "rating": ratings}
+    )
 
 
 def _read_triples(path: str, number: Number, toolkit: str) -> Any:
