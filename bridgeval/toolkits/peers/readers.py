@@ -34,8 +34,8 @@ def read_cornac(source: Any) -> Any:
     """Reads ratings of Cornac.
 
     Args:
-        source: a data set, such as `eval_method.test_set`, which is read with the ids that it was made from; or a file in
-            the format UIR or UIRT: user, item, rating, perhaps a time, with tabs between them and no header.
+        source: a data set, such as `eval_method.test_set`, which is read with the ids that it was made from; or a
+            file in the format UIR or UIRT: user, item, rating, perhaps a time, with tabs between them and no header.
     """
     if is_path(source):
         return _read_triples(source, "rating", "Cornac")
