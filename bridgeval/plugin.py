@@ -13,6 +13,7 @@ from bridgeval.engine.blocks import (
     Blocks,
     Counted,
     Hits,
+    ItemValues,
     Matches,
     Ranked,
     Relevant,
@@ -22,6 +23,7 @@ from bridgeval.engine.blocks import (
     ShownGains,
     UserGroups,
     Users,
+    UserValues,
     by_item,
 )
 from bridgeval.engine.inputs import Inputs, list_offers
@@ -112,6 +114,8 @@ __all__ = [  # noqa: RUF022
     "ShownColumn",
     "ShownCount",
     "ShownGains",
+    "ItemValues",
+    "UserValues",
     "UserGroups",
     "by_item",
     "cumulate",
