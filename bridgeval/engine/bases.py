@@ -17,12 +17,12 @@ from bridgeval.engine.blocks import (
     Block,
     Blocks,
     CandidateCount,
-    ItemValues,
+    ItemColumn,
     Ranked,
     Relevant,
     RelevantScores,
     ShownColumn,
-    UserValues,
+    UserColumn,
 )
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.needs import Needs
@@ -41,7 +41,7 @@ class Slate:
         relevant: ids that proved relevant.
         scores: scores of `items`, None for lists that came ranked.
         gains: gains of `relevant`.
-        item_values: table of `Needs.items` -> its values for `items`: numbers, NaN if missing, or labels, None if missing.
+        item_values: table of `Needs.items` -> its values for `items`: numbers, or labels; NaN or None where missing.
         user_values: table of `Needs.by_user` -> the user's value.
     """
 
@@ -105,11 +105,11 @@ def read_slates(blocks: Blocks, metric: UserMetric) -> Iterator[tuple[int, Slate
     users = batch.slates.users.slice(batch.start, batch.stop).tolist()
     needs, context = metric.needs(), blocks.context
     of_items = {
-        name: _name_values(_cells(blocks[ItemValues(name, metric.ranking)], shown.valid), context.items[name])
+        name: _name_values(_cells(blocks[ItemColumn(name, metric.ranking)], shown.valid), context.items[name])
         for name in needs.items
     }
     of_users = {
-        name: _name_values(blocks[UserValues(name)].cpu().numpy(), context.users[name]) for name in needs.by_user
+        name: _name_values(blocks[UserColumn(name)].cpu().numpy(), context.users[name]) for name in needs.by_user
     }
     for row in torch.nonzero(metric.counted(blocks)).flatten().tolist():
         a, b = slice(*shown_ends[row : row + 2]), slice(*relevant_ends[row : row + 2])

@@ -271,7 +271,7 @@ class UserGroups(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class ItemValues(Block[Tensor]):
+class ItemColumn(Block[Tensor]):
     """The value of each shown item in a table of `context=`: `[B, D]`; see `Needs.items`.
 
     float64, NaN where there is none and where there is no item. Of a table of labels int64 codes, 0 for none.
@@ -285,8 +285,8 @@ class ItemValues(Block[Tensor]):
 
 
 @dataclass(frozen=True)
-class UserValues(Block[Tensor]):
-    """The value of each user in a table of `context=`: `[B]`; see `Needs.by_user`. Types are those of `ItemValues`."""
+class UserColumn(Block[Tensor]):
+    """The value of each user in a table of `context=`: `[B]`; see `Needs.by_user`. Types are those of `ItemColumn`."""
 
     table: str
 

@@ -119,7 +119,7 @@ def _count_unknown(blocks: Blocks, items: Tensor) -> int:
 
 def _count_gaps(blocks: Blocks) -> dict[str, int]:
     """For each table of the context that a metric reads: shown items, or users, and those of them without a value."""
-    counts = {}
+    counts: dict[str, int] = {}
     ranked = blocks[Ranked()]
     for name in blocks.needs.items:
         lacking = by_item(blocks.lookup.lacks_item(name), ranked.items)

@@ -48,7 +48,7 @@ class Lookup:
 
     def _lacks(self, side: str, table: str, ids: Ids) -> Tensor:
         positions = ids.positions_in(self._find(side, table).ids, f"{side} ids of the context {table!r} and the lists")
-        return torch.cat([torch.from_numpy(positions < 0), torch.zeros(side == "item", dtype=torch.bool)]).to(
+        return torch.cat([torch.from_numpy(positions < 0), torch.zeros(int(side == "item"), dtype=torch.bool)]).to(
             self.device
         )
 

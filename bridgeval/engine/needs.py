@@ -96,8 +96,8 @@ class Needs:
         lists: other lists of each user: `history lists`, what the user has in the history.
         cutoffs: the cutoffs asked for, so that what is added up can be added up for all of them at once.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
-        items: tables of the caller's `context=` by item, e.g. `price`; the block `ItemValues` reads them.
-        by_user: the same by user; the block `UserValues` reads them.
+        items: tables of the caller's `context=` by item, e.g. `price`; the block `ItemColumn` reads them.
+        by_user: the same by user; the block `UserColumn` reads them.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
     10

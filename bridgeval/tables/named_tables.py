@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bridgeval.errors import BadParameterError, BadValueError, InputError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER, find_named
