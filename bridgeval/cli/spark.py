@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from bridgeval import plugins, spec
 from bridgeval.cli.options import CONTEXT, MetricName, Pairs
 from bridgeval.errors import MissingDependencyError
 
@@ -48,6 +47,8 @@ Examples:
 @click.option("--run-id", help="The name of this run in the tables. [default: a random one]")
 def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: tuple[str, ...], **given: Any) -> None:
     """Evaluate inside a Spark job, without collecting the data."""
+    from bridgeval import plugins, spec
+
     left = list(paths)
     recs = recs or (left.pop(0) if left else None)
     truth = truth or (left.pop(0) if left else None)

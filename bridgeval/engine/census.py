@@ -174,8 +174,8 @@ def _describe_gains(metrics: Iterable[Metric]) -> str:
     """How metrics count gains: those with a parameter `gain` by it, the others as relevant or not."""
     kinds: dict[str, list[str]] = {}
     for metric in metrics:
-        kinds.setdefault(metric.parameters.get("gain", ""), []).append(str(metric))
-    graded = {kind: names for kind, names in kinds.items() if kind}
+        kinds.setdefault(metric.parameters.get("gain", "binary"), []).append(str(metric))
+    graded = {kind: names for kind, names in kinds.items() if kind != "binary"}
     if len(graded) == 1:
         return f", {next(iter(graded))}"
     if graded:
