@@ -26,6 +26,8 @@ TESTING = (
     click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
     click.option("--resamples", type=int, default=10_000, show_default=True, help="For bootstrap and permutation."),
     click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--bootstrap", type=click.Choice(["users", "poisson"]), default="users", show_default=True,
+                 help="Draw as many users as there are, or each by a hash of the id, as on Spark."),
 )  # fmt: skip
 
 
@@ -60,7 +62,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
         request.metrics,
         baseline=given["against"],
         by=request.slices(),
-        **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
+        **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed", "bootstrap")},
         **_list_evaluation_arguments(request),
     )
     _write(comparison, request)
