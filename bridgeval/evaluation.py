@@ -49,6 +49,7 @@ def evaluate(
     prev_scores: Any = None,
     baseline: Any = None,
     users: Any = None,
+    context: Mapping[str, Any] | None = None,
     mask_seen: bool | None = None,
     loader: str | Loader | None = None,
     columns: Mapping[str, str | None] | None = None,
@@ -80,6 +81,8 @@ def evaluate(
         prev_scores: the logging policy's scores by (user, item) or by item, for counterfactual metrics.
         baseline: another system's recommendations, for unexpectedness.
         users: the users that count under users="given", and all there are under users="known".
+        context: further tables for metrics that ask for them by name, {"price": item -> number}: mappings, frames or
+            paths with the id of items or users and the column; values are numbers or labels.
         mask_seen: whether items that a user has in the history are dropped. None drops them from score matrices, where
             they would fill the top, leaves lists as they are, and warns if these show any.
         loader: a loader or its name, where several fit.
@@ -124,6 +127,7 @@ def evaluate(
         baseline=baseline,
         users=users,
         columns=columns,
+        **({} if context is None else {"context": context}),
         **choose_mask(mask_seen, history),
     )
     found = loaded.source

@@ -28,6 +28,7 @@ from bridgeval.spark.per_user import KeptState, KeptValues, SparkUserTable
 from bridgeval.spark.role_frames import TaggedFrame, tag_frame, tag_users, unite_frames
 from bridgeval.spark.task import Task, UserCount, base_role, is_shown, state_row
 from bridgeval.tables.context import Context
+from bridgeval.tables.named_tables import list_named_tables
 from bridgeval.tables.rows import Rows, read_rows
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class SparkSource:
     @property
     def offers(self) -> frozenset[str]:
         offers = set(answered_needs(frozenset([*self.frames, *self.tables])))
+        offers |= list_named_tables(self.tables.get("context") or {})
         offers |= {baseline_column(role.partition(" ")[2]) for role in self.frames if role.startswith("baseline ")}
         offers.add("all users")
         scored = all("score" in frame.parts for role, frame in self.frames.items() if is_shown(role))
@@ -152,7 +154,10 @@ class SparkSource:
         return read_rows(scores.frame.toArrow(), "prev_scores")
 
     def _build_context(self, needs: Needs) -> Context:
-        context = Inputs.of({}, {}, **{name: _collect_table(value) for name, value in self.tables.items()}).context
+        tables = {name: _collect_table(value) for name, value in self.tables.items()}
+        if named := self.tables.get("context"):
+            tables["context"] = {name: _collect_table(value) for name, value in named.items()}
+        context = Inputs.of({}, {}, **tables).context
         if "all users" in needs.users and "users" in self.frames:
             given = self.frames["users"].frame.select("user").distinct().count()
             context = replace(context, given_users=given)
