@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bridgeval.config import Request
     from bridgeval.report.comparison import Comparison
 
+# Options of the same name as the arguments of `compare`.
+STATISTICS = ("pairs", "test", "correction", "family", "alpha", "resamples", "seed", "bootstrap")
 TESTING = (
     click.option("--baseline", "against", metavar="NAME", help="The system to compare with. [default: the first]"),
     click.option("--pairs", type=click.Choice(["baseline", "all"]), default="baseline", show_default=True,
@@ -62,7 +64,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
         request.metrics,
         baseline=given["against"],
         by=request.slices(),
-        **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed", "bootstrap")},
+        **{name: given[name] for name in STATISTICS},
         **_list_evaluation_arguments(request),
     )
     _write(comparison, request)
