@@ -35,7 +35,7 @@ def find_metric_faults(metric: Any) -> Iterable[str]:
     if isinstance(metric, Metric):
         yield f"{metric!r} is a metric object: offer its class"
     elif not (isinstance(metric, type) and issubclass(metric, Metric)):
-        yield f"{metric!r} is no metric class: inherit from a base of bridgeval.plugin"
+        yield f"{metric!r} is no metric class: inherit from a base of bridgeval.plugin, or offer ported(Class)"
     elif not isinstance(metric.name, str) or not metric.name.isidentifier():
         wish = re.sub(r"\W+", "_", str(metric.name)) or metric.__name__
         yield f"the name {metric.name!r} of {metric.__name__} cannot be typed: call it e.g. {wish!r}"

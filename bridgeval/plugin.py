@@ -13,6 +13,7 @@ from bridgeval.engine.blocks import (
     Blocks,
     Counted,
     Hits,
+    ItemColumn,
     Matches,
     Ranked,
     Relevant,
@@ -20,6 +21,7 @@ from bridgeval.engine.blocks import (
     ShownColumn,
     ShownCount,
     ShownGains,
+    UserColumn,
     UserGroups,
     Users,
     by_item,
@@ -38,6 +40,7 @@ from bridgeval.engine.metric import (
 )
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Plan, States
+from bridgeval.engine.ported_metric import port_class
 from bridgeval.engine.scored_inputs import ScoredInputs
 from bridgeval.engine.source import (
     DeferredSource,
@@ -98,6 +101,7 @@ __all__ = [  # noqa: RUF022
     "Over",
     "Result",
     "check_cutoff",
+    "port_class",
     # Blocks: tensors derived from a batch and shared by all metrics.
     "Block",
     "Blocks",
@@ -111,6 +115,8 @@ __all__ = [  # noqa: RUF022
     "ShownColumn",
     "ShownCount",
     "ShownGains",
+    "ItemColumn",
+    "UserColumn",
     "UserGroups",
     "by_item",
     "cumulate",

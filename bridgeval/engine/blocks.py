@@ -281,6 +281,31 @@ class UserGroups(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class ItemColumn(Block[Tensor]):
+    """The value of each shown item in a table of `context=`: `[B, D]`; see `Needs.items`.
+
+    float64, NaN where there is none and where there is no item. Of a table of labels int64 codes, 0 for none.
+    """
+
+    table: str
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return by_item(blocks.lookup.items(self.table), blocks[Ranked(self.ranking)].items)
+
+
+@dataclass(frozen=True)
+class UserColumn(Block[Tensor]):
+    """The value of each user in a table of `context=`: `[B]`; see `Needs.by_user`. Types are those of `ItemColumn`."""
+
+    table: str
+
+    def make(self, blocks: Blocks) -> Tensor:
+        batch = blocks.batch
+        return blocks.lookup.users(self.table)[batch.start : batch.stop]
+
+
+@dataclass(frozen=True)
 class HitIndex(Block[MatchIndex]):
     """Row, place and column of the relevant list of every hit, by row, then by place: `[n]` int64 each.
 

@@ -91,6 +91,8 @@ class Census(Metric):
             sums["unknown_relevant"] = _count_unknown(blocks, truth.items)
         if self.depth != 0 and order == "score" and shown.width > 1:
             sums |= _count_scores(blocks)
+        if blocks.needs.named_tables:
+            sums |= _count_gaps(blocks)
         if "seen" in shown.pairs:
             had = look_up(shown.pairs["seen"], truth.items)
             sums["relevant_in_history"] = (had & truth.valid).sum()
@@ -117,6 +119,20 @@ def _count_unknown(blocks: Blocks, items: Tensor) -> Tensor | int:
     if blocks.lookup.once("all in the catalogue", lambda: bool(in_catalogue[:-1].all())):
         return 0
     return (~by_item(in_catalogue, items) & (items != blocks.batch.shown.pad)).sum()
+
+
+def _count_gaps(blocks: Blocks) -> dict[str, Any]:
+    """For each table of the context that a metric reads: shown items, or users, and those of them without a value."""
+    counts: dict[str, Any] = {}
+    ranked = blocks[Ranked()]
+    for name in blocks.needs.items:
+        lacking = by_item(blocks.lookup.lacks_item(name), ranked.items)
+        counts |= {f"read item {name}": ranked.valid.sum(), f"lacks item {name}": lacking.sum()}
+    start, stop = blocks.batch.start, blocks.batch.stop
+    for name in blocks.needs.by_user:
+        lacking = blocks.lookup.lacks_user(name)[start:stop]
+        counts |= {f"read user {name}": len(blocks), f"lacks user {name}": lacking.sum()}
+    return counts
 
 
 def _count_scores(blocks: Blocks) -> dict[str, Tensor]:
@@ -158,8 +174,8 @@ def _describe_gains(metrics: Iterable[Metric]) -> str:
     """How metrics count gains: those with a parameter `gain` by it, the others as relevant or not."""
     kinds: dict[str, list[str]] = {}
     for metric in metrics:
-        kinds.setdefault(metric.parameters.get("gain", ""), []).append(str(metric))
-    graded = {kind: names for kind, names in kinds.items() if kind}
+        kinds.setdefault(metric.parameters.get("gain", "binary"), []).append(str(metric))
+    graded = {kind: names for kind, names in kinds.items() if kind != "binary"}
     if len(graded) == 1:
         return f", {next(iter(graded))}"
     if graded:
@@ -184,6 +200,16 @@ class Alarm:
     what: str
     effect: str
     count: int = 0
+
+
+def find_gaps(notes: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Table -> shown items, or users, without a value in it, and all of them; from the counts of a Census.
+
+    >>> find_gaps({"read item price": 9, "lacks item price": 2, "lacks user age": 0})
+    {'item price': (2, 9)}
+    """
+    gaps = {key.removeprefix("lacks "): count for key, count in notes.items() if key.startswith("lacks ") and count}
+    return {table: (count, notes[f"read {table}"]) for table, count in gaps.items()}
 
 
 def find_alarms(notes: Mapping[str, Any]) -> Iterator[Alarm]:

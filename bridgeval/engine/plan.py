@@ -68,10 +68,15 @@ class Plan:
         return fetch_states(states)
 
     def merge(self, first: States, second: States) -> States:
-        return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
+        return merge_states(first, second)
 
     def compute(self, states: States) -> dict[Metric, Result]:
         return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
+
+
+def merge_states(first: States, second: States) -> States:
+    """Merges the states of the same metrics, place by place."""
+    return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
 
 
 # A metric builds its Needs at each call, and an evaluation asks for those of its plan several times.
