@@ -702,9 +702,9 @@ class AUC(UserMetric):
         defined, values = self.counted(blocks), self.values(blocks)
         if self.negatives == "ranked":
             defined = defined & ~values.isnan()
-        relevant = blocks[RelevantCount(self.relevance)][defined]
-        total = (values[defined] * relevant).sum()
-        return Sums({"total": float(total), "relevant": int(relevant.sum()), "users": int(defined.sum())})
+        relevant = blocks[RelevantCount(self.relevance)] * defined
+        total = torch.where(defined, values * relevant, 0.0).sum()
+        return Sums({"total": total, "relevant": relevant.sum(), "users": defined.sum()})
 
     def compute(self, state: Any) -> Result:
         if not self.pooled:
