@@ -39,6 +39,7 @@ LAYERS = (
         "evaluation",
         "explanation",
         "identification",
+        "joint_evaluation",
         "merging",
         "online",
         "saved_states",

@@ -155,7 +155,7 @@ class Report(Exports, Mapping[str, float]):
         if table is None or value is None:
             return False
         defined = table.values[~np.isnan(table.values)]
-        return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
+        return not len(defined) or is_same_mean(float(defined.mean()), value)
 
     def marked(self, name: str) -> str:
         """A metric's name with the report's label."""
@@ -230,6 +230,11 @@ class Report(Exports, Mapping[str, float]):
         if len(bare) == 1:
             return bare[0]
         raise UnknownMetricError(f"the report has no {name!r}", hint=f"it has {', '.join(self.results)}")
+
+
+def is_same_mean(mean: float, value: float) -> bool:
+    """Whether a number is this mean of per-user values, but for rounding."""
+    return bool(np.isclose(mean, value, rtol=1e-9, atol=1e-12))
 
 
 def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: int = 2_000, seed: int = 0) -> Slices:
