@@ -41,6 +41,7 @@ LAYERS = (
         "identification",
         "merging",
         "online",
+        "run_history",
         "saved_states",
         "slices",
         "systems",
