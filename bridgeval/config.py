@@ -68,6 +68,9 @@ class Request:
     prev_scores: str | None = _setting("The file of the logging policy's scores.", None)
     baseline: str | None = _setting("The file of another system's recommendations.", None)
     users: str | None = _setting('The file of users that count under users="given".', None)
+    context: dict[str, str] = _setting(
+        "Name -> a file: item or user ids and a column, for metrics that ask for it.", {}
+    )
     by: tuple[str, ...] = _setting("Files of slices: user or item ids, and columns of labels.", ())
     columns: dict[str, str | None] = _setting("Part (user, item, score, rank, gain) -> column; empty for none.", {})
     recs_columns: tuple[str, ...] = _setting("Columns in order, for recommendations without a header.", ())
@@ -100,8 +103,9 @@ class Request:
         """Every file that is read: role -> path; systems are called `recommendations[name]`."""
         roles = {f"recommendations[{name}]": path for name, path in self.recommendations.items()}
         others = {name: getattr(self, name) for name in ("relevance", *PATHS)}
+        tables = {f"context[{name}]": path for name, path in self.context.items()}
         slices = {f"by[{path}]": path for path in self.by}
-        return roles | {name: path for name, path in others.items() if path} | slices
+        return roles | {name: path for name, path in others.items() if path} | tables | slices
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -151,7 +155,9 @@ class Request:
         # TOML has no null: an empty name says that no column plays the part.
         columns = {part: name or None for part, name in self.columns.items()}
         masked = {"mask_seen": True} if self.mask_seen else {}
-        return given | {"columns": columns or None, "loader": self.loader} | masked
+        tables = {name: self.tables[f"context[{name}]"] for name in self.context}
+        named = {"context": tables} if tables else {}
+        return given | {"columns": columns or None, "loader": self.loader} | named | masked
 
     def slices(self) -> list[Any] | None:
         """The tables of slices."""
@@ -386,7 +392,8 @@ def config_schema() -> dict[str, Any]:
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    if name not in (*PATHS, "recommendations", "relevance", "by", "out", "report", "store", "per_user", "state"):
+    paths = ("recommendations", "relevance", "context", "by", "out", "report", "store", "per_user", "state")
+    if name not in (*PATHS, *paths):
         return value
     if isinstance(value, dict):
         return {key: resolve_path(config, name, one) for key, one in value.items()}

@@ -35,7 +35,7 @@ def find_metric_faults(metric: Any) -> Iterable[str]:
     if isinstance(metric, Metric):
         yield f"{metric!r} is a metric object: offer its class"
     elif not (isinstance(metric, type) and issubclass(metric, Metric)):
-        yield f"{metric!r} is no metric class: inherit from a base of bridgeval.plugin"
+        yield f"{metric!r} is no metric class: inherit from a base of bridgeval.plugin, or offer ported(Class)"
     elif not isinstance(metric.name, str) or not metric.name.isidentifier():
         wish = re.sub(r"\W+", "_", str(metric.name)) or metric.__name__
         yield f"the name {metric.name!r} of {metric.__name__} cannot be typed: call it e.g. {wish!r}"
@@ -72,7 +72,7 @@ def _find_line_fault(line: Any) -> str:
     accepted = metric.default_parameters()
     if unknown := [one for one in line.parameters if one not in accepted]:
         return f"sets {unknown[0]!r}, which {metric.name} does not have"
-    if unknown := [one for one in line.names.values() if one not in accepted]:
+    if unknown := [one for one in line.names.values() if one is not None and one not in accepted]:
         return f"calls a parameter {unknown[0]!r}, which {metric.name} does not have"
     missing = [one for one, default in accepted.items() if default is MISSING and one not in line.parameters]
     if missing in ([], ["k"]):

@@ -143,9 +143,9 @@ class OnlineEvaluator:
         unknown = set(self._data) - {"history", "catalogue", "item_groups", "item_features"}
         if unknown:
             raise InputError(
-                f"an OnlineEvaluator takes no {sorted(unknown)[0]}=",
+                f"an OnlineEvaluator takes no {sorted(unknown)[0]}",
                 "it knows items by id, and users by the rows of its batches",
-                "give history=, catalogue=, item_groups= or item_features=",
+                "give a history, a catalogue, item groups or item features",
             )
         return Inputs.of(nobody, nobody, **self._data)
 

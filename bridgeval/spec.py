@@ -93,11 +93,22 @@ def name_all(
             raise SpecError(
                 "a metric is a name or a metric object",
                 f"{one!r}",
-                "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)",
+                _suggest_object(one),
             )
         for metric in _parse(one, convention, known) if isinstance(one, str) else [one]:
             found.setdefault(str(metric), metric)
     return found
+
+
+def _suggest_object(asked: Any) -> str:
+    if isinstance(asked, type) and not issubclass(asked, Metric):
+        return (
+            "a class that was written for a toolkit becomes one by the function `ported` of that toolkit, "
+            f"e.g. bridgeval.toolkits.warprec.ported({asked.__name__})(k=10)"
+        )
+    if isinstance(asked, type):
+        return f"that is a class: give its name, or an object, e.g. {asked.__name__}(...)"
+    return "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)"
 
 
 def names(plugins: Plugins | None = None) -> list[str]:
@@ -280,7 +291,7 @@ def find_convention(toolkit: str, known: Plugins) -> Convention:
     if toolkit == OBJECT:
         raise UnknownMetricError(
             f"{toolkit!r} marks a class that was given as an object, which has no name to type",
-            hint="give the object again, or offer a metric class in a plugin, see docs/plugins.md",
+            hint="give the object again, or offer ported(Class) in a plugin, see docs/plugins.md",
         )
     if toolkit not in known.conventions:
         raise UnknownMetricError(

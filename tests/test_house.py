@@ -39,6 +39,7 @@ LAYERS = (
         "evaluation",
         "explanation",
         "identification",
+        "joint_evaluation",
         "merging",
         "online",
         "run_history",
@@ -55,7 +56,7 @@ BESIDE = {"plugin": "report", "spark": "hookspecs", "testing": "evaluation", "de
 GUESTS = ("toolkits", "integrations")
 DOORS = {"bridgeval"} | {f"bridgeval.{name}" for name in ("demo", "errors", "metrics", "plugin", "slices", "testing")}
 # Modules that every toolkit has; commands are called as what they do.
-SHARED_MODULES = {"__init__", "__main__", "loader", "reader", "conventions", "bases", "custom"}
+SHARED_MODULES = {"ported", "__init__", "__main__", "loader", "reader", "conventions", "bases", "custom"}
 
 # What a library does not do to the process it is called in.
 FORBIDDEN_CALLS = (

@@ -238,7 +238,7 @@ def test_data_without_any_number_is_refused():
 
 def test_a_metric_that_needs_more_says_so():
     with pytest.raises(NeedError, match="needs the catalogue"):
-        bridgeval.identify(SHOWN, RELEVANT, 0.5, "AUC")
+        bridgeval.identify(SHOWN, RELEVANT, 0.5, "LAUC")
     items = [f"i{at:02}" for at in range(1, 21)]
     shown, truth = {"U1": items}, {"U1": ["i02"]}
     # 18 of the 19 others stand below it.

@@ -45,6 +45,7 @@ COMMANDS = {
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",
+    "new-plugin": "bridgeval.cli.new_plugin:new_plugin",
     "librec": "bridgeval.cli.librec:librec",
     "spark": "bridgeval.cli.spark:spark",
     "verify": "bridgeval.cli.verify:verify",

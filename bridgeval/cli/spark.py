@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from bridgeval import plugins, spec
-from bridgeval.cli.options import MetricName, Pairs
+from bridgeval.cli.options import CONTEXT, MetricName, Pairs
 from bridgeval.errors import MissingDependencyError
 
 
@@ -39,6 +38,7 @@ Examples:
     help="e.g. nDCG@5,10; repeatable. [default: nDCG@10 and Recall@10]",
 )
 @click.option("--history", "--train", help="Training interactions.")
+@CONTEXT
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix, e.g. replay.")
 @click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none.")
 @click.option("--format", default="parquet", show_default=True, help="Any format of Spark: parquet, csv, delta, ...")
@@ -47,6 +47,8 @@ Examples:
 @click.option("--run-id", help="The name of this run in the tables. [default: a random one]")
 def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: tuple[str, ...], **given: Any) -> None:
     """Evaluate inside a Spark job, without collecting the data."""
+    from bridgeval import plugins, spec
+
     left = list(paths)
     recs = recs or (left.pop(0) if left else None)
     truth = truth or (left.pop(0) if left else None)

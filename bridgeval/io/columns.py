@@ -16,11 +16,12 @@ Chosen = Mapping[str, str | None]
 # A name is here if it can hardly mean anything else; `find_named` says how names are compared. The first is suggested.
 # fmt: off
 USER = (
-    "user_id", "user", "userid", "user_idx", "uid", "query_id", "q_id", "qid", "query",
+    "user_id", "user", "userid", "user_idx", "uid", "query_id", "query-id", "q_id", "qid", "query",
     "customer_id", "customerid", "session_id", "sessionid", "visitor_id", "visitorid",
 )
 ITEM = (
-    "item_id", "item", "itemid", "item_idx", "iid", "doc_id", "docid", "docno", "product_id", "productid",
+    "item_id", "item", "itemid", "item_idx", "iid", "doc_id", "docid", "docno", "corpus_id", "corpus-id",
+    "product_id", "productid",
     "movie_id", "movieid", "article_id", "articleid", "book_id", "bookid", "news_id", "newsid", "song_id", "songid",
     "track_id", "trackid", "video_id", "videoid", "asin", "sku",
 )
@@ -35,6 +36,8 @@ GAIN = (
 )
 RANK = ("rank", "ranking", "position", "place")
 TIME = ("timestamp", "time", "ts", "date", "datetime", "unixtime", "unix_timestamp", "event_time", "created_at")
+# The ids of qrels as BEIR and MTEB write them; only there a score is a gain.
+BEIR = ("query-id", "corpus-id")
 # Numbers that are never a score, a rank or a gain: times, indexes that were saved, constants of TREC files, labels.
 UNRELATED = (
     *TIME, "index", "unnamed", "level_0", "__index_level_0__", "q0", "iter", "iteration", "category", "fold", "split",
@@ -119,6 +122,8 @@ def find_columns(
             continue
         # Beside a score, the position may be the one at which a log showed the item.
         known = RANK[:1] if part == "rank" and "score" in found else aliases
+        if part == "gain" and len(find_named(available, BEIR)) == len(BEIR):
+            known = (*aliases, "score")
         exact = chosen[part] if chosen.get(part) in available else None
         names = find_named(available, known) if exact is None else [name for name in available if name == exact]
         if len(names) == 1:

@@ -15,6 +15,7 @@ from bridgeval.errors import BadParameterError, InputError
 from bridgeval.io.columns import ITEM, find_named
 from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, read_or_explain
 from bridgeval.io.lazy_frames import LazyFrame, Schematic, is_list
+from bridgeval.io.list_columns import find_nested
 
 # Memory of a row during the evaluation: its columns, its codes, and their copies grouped by user.
 BYTES_PER_ROW = 120
@@ -26,14 +27,15 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def open_dataset(path: str) -> pa_dataset.Dataset | None:
-    """Opens the Parquet, CSV or TSV files of a path as a data set; None for other formats."""
+    """Opens the Parquet, CSV or TSV files of a path as a data set; None for forms that are read as a whole."""
     files = find_files(path)
     with open(files[0], "rb") as opened:
         head = opened.readline(1 << 16)
     if head.startswith(b"PAR1"):
         partitioned = "hive" if os.path.isdir(path) else None
         source = path if partitioned else files
-        return read_or_explain(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
+        found = read_or_explain(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
+        return None if find_nested(found.schema) else found
     separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
     if separator is None or detect_kind(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
         return None

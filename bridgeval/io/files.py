@@ -1,4 +1,4 @@
-"""Files as Arrow tables. The content decides the format: Parquet, CSV, TSV, JSON lines, TREC runs and qrels."""
+"""Files as Arrow tables. The content decides the format: Parquet, CSV, TSV, JSON, TREC runs and qrels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ import pyarrow.parquet as pa_parquet
 
 from bridgeval.errors import InputError
 from bridgeval.io.columns import ITEM, USER, find_named
+from bridgeval.io.json_mappings import tabulate_mapping
 from bridgeval.io.lazy_frames import is_list
-from bridgeval.io.list_columns import explode_lists
+from bridgeval.io.list_columns import explode_lists, unnest_lists
 from bridgeval.io.text_encodings import detect_charset
 
-Kind = Literal["parquet", "numpy", "json lines", "json array", "trec run", "trec qrels", "text", "binary"]
+Kind = Literal[
+    "parquet", "numpy", "json lines", "json mapping", "json array", "trec run", "trec qrels", "text", "binary"
+]
 
 PARQUET_MAGIC = b"PAR1"
 NUMPY_MAGIC = b"\x93NUMPY"
@@ -34,6 +37,8 @@ TREC_COLUMNS = {
     "trec qrels": ("user_id", "_", "item_id", "gain"),
 }
 SKIPPED = "_"
+# One object whose first value is an object: a mapping, not a line with cells.
+MAPPING = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
 HEAD = 1 << 16
 COMPLETE = "is it Parquet, CSV or TSV, and complete?"
 
@@ -58,7 +63,7 @@ def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> 
     """
     files = find_files(path)
     if _is_parquet(files[0]):
-        table = read_or_explain(path, lambda: pa_dataset.dataset(files, format="parquet").to_table())
+        table = unnest_lists(read_or_explain(path, lambda: pa_dataset.dataset(files, format="parquet").to_table()))
     else:
         tables = [parse_table(pa.memory_map(file), file, names, text_ids) for file in files]
         table = read_or_explain(path, lambda: pa.concat_tables(tables))
@@ -69,9 +74,12 @@ def read_schema(path: str) -> pa.Schema:
     """The schema that `read_table` would give, from the start of the first file alone."""
     file = find_files(path)[0]
     if _is_parquet(file):
-        return read_or_explain(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+        schema = read_or_explain(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+        return unnest_lists(schema.empty_table()).schema
     head = read_head(file)
-    if detect_kind(head) == "parquet":  # compressed as a whole: its schema is at the end
+    kind = detect_kind(head)
+    # Parquet that was compressed as a whole has its schema at the end; a mapping, and a line, are one value.
+    if kind in ("parquet", "json mapping") or (kind == "json lines" and b"\n" not in head):
         return read_table(file).schema
     lines, newline, _ = head.rpartition(b"\n")
     return parse_table(pa.BufferReader(lines + newline if newline else head), file).schema
@@ -100,11 +108,13 @@ def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), tex
     data = _decompress(opened, path)
     kind = detect_kind(data[:HEAD].to_pybytes())
     if kind == "parquet":
-        return read_or_explain(path, lambda: pa_parquet.read_table(pa.BufferReader(data)))
+        return unnest_lists(read_or_explain(path, lambda: pa_parquet.read_table(pa.BufferReader(data))))
     if kind == "numpy":
         raise InputError(f"{path!r} holds a matrix, not a table", "a .npy file", "read it with bridgeval.Scores")
     if kind == "binary":
         raise _not_a_table(path, data)
+    if kind == "json mapping":
+        return tabulate_mapping(data.to_pybytes(), path)
     if kind == "json array":
         raise InputError(
             f"{path!r} holds a JSON array, not JSON lines",
@@ -117,7 +127,7 @@ def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), tex
             path, lambda: _explode(pa_json.read_json(pa.BufferReader(lines)), path), "one object in each line"
         )
     if kind in TREC_COLUMNS and not names:
-        return read_or_explain(path, lambda: _parse_columns(_normalize_spaces(data), TREC_COLUMNS[kind], " ", True))
+        return read_or_explain(path, lambda: _parse_columns(_clean_trec(data), TREC_COLUMNS[kind], " ", True))
     hint = "name every column in order; _ leaves one out" if names else COMPLETE
     table = read_or_explain(path, lambda: _parse_text(data, path, names, text_ids), hint)
     check_text(table.schema, path)
@@ -138,12 +148,12 @@ def detect_kind(head: bytes) -> Kind:
         return "binary"
     text = head.removeprefix(UTF8_MARK).lstrip()
     if text.startswith(b"{"):
-        return "json lines"
+        return "json mapping" if MAPPING.match(text) else "json lines"
     if re.match(rb"\[\s*([\[{\]]|$)", text):
         return "json array"
-    rows = [line.split() for line in head.decode(errors="ignore").splitlines()[:20] if line.strip()]
-    rows = rows[:-1] if len(head) == HEAD else rows
-    if rows and all(len(row) == 6 and _is_number(row[3]) and _is_number(row[4]) for row in rows):
+    lines = [line for line in head.decode(errors="ignore").splitlines() if line.strip() and not line.startswith("#")]
+    rows = [line.split() for line in (lines[:-1] if len(head) == HEAD else lines)[:20]]
+    if rows and all(_is_run(row) for row in rows):
         return "trec run"
     if rows and all(len(row) == 4 and _is_number(row[1]) and _is_number(row[3]) for row in rows):
         return "trec qrels"
@@ -195,6 +205,11 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_run(row: Sequence[str]) -> bool:
+    """Whether these are cells of a TREC run. Tags with spaces, and columns after the tag, make more than six."""
+    return (len(row) == 6 or (len(row) > 6 and row[1] == "Q0")) and _is_number(row[3]) and _is_number(row[4])
 
 
 def _parse_text(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool) -> pa.Table:
@@ -258,13 +273,18 @@ def _parse_columns(data: pa.Buffer | bytes, names: Sequence[str], separator: str
     )
 
 
-def _normalize_spaces(data: pa.Buffer) -> bytes:
-    """Replaces runs of spaces and tabs, which separate the cells of TREC files, by one space."""
-    return re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t\r]+", b" ", data.to_pybytes()))
+def _clean_trec(data: pa.Buffer) -> bytes:
+    """The lines of a TREC file without comments (#), with one space between cells, and at most six of these."""
+    text = re.sub(rb"(?m)^ | $", b"", re.sub(rb"[ \t\r]+", b" ", data.to_pybytes()))
+    text = re.sub(rb"(?m)^#.*\n?", b"", text)
+    return re.sub(rb"(?m)^((?:\S+ ){5}\S+) .*$", rb"\1", text)
 
 
 def _explode(table: pa.Table, path: str) -> pa.Table:
-    """The table with a row for each entry of its lists, if it has any."""
+    """The table with a row for each entry of its lists, if it has any; lists of results stay, empty ones too."""
+    flat = unnest_lists(table)
+    if flat is not table:
+        return flat
     columns = dict(zip(table.column_names, table.columns, strict=True))
     if not any(is_list(column.type) for column in columns.values()):
         return table
@@ -297,7 +317,7 @@ def _not_a_table(path: str, data: pa.Buffer) -> InputError:
     return InputError(
         f"{path!r} is not a table",
         "a ZIP archive" if zipped else f"binary data that starts with {data[:8].to_pybytes()!r}",
-        "give Parquet, CSV, TSV, JSON lines, a TREC run or qrels; gzip, bzip2 and zstd are unpacked",
+        "give Parquet, CSV, TSV, JSON, a TREC run or qrels; gzip, bzip2 and zstd are unpacked",
     )
 
 

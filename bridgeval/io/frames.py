@@ -13,7 +13,9 @@ import pyarrow as pa
 from bridgeval.errors import BadValueError, NoLoaderError
 from bridgeval.io.columns import ITEM, USER, find_named
 from bridgeval.io.lazy_frames import HuggingFaceDataset, LazyFrame, PolarsLazyFrame
+from bridgeval.io.list_columns import unnest_lists
 from bridgeval.io.listings import is_arrays, is_series, is_sparse, name_series, tabulate_arrays, tabulate_matrix
+from bridgeval.io.records import RecordsFrame, is_records
 
 # Rows of a pandas column that tell its type.
 SAMPLE = 100
@@ -49,6 +51,8 @@ def is_spark_frame(value: object) -> bool:
 def is_frame(value: object) -> bool:
     """Whether it has named columns, as the frames of pandas, polars, pyarrow, duckdb, narwhals and Hugging Face have.
 
+    So have collections of item lists with a method `to_arrow`, as those of LensKit.
+
     Any other frame that speaks the Arrow PyCapsule protocol is one too, except for those of Spark: they would collect
     every row to this process.
     """
@@ -61,10 +65,10 @@ def is_frame(value: object) -> bool:
 def is_listing(value: object) -> bool:
     """Whether it holds lists without column names.
 
-    That is a pandas Series of lists by user, or of numbers by user and item; or arrays (items, scores) `[U, K]` whose
-    rows are the users 0, 1, ..., or (users, items, scores) with the id of each row.
+    That is a pandas Series of lists by user, or of numbers by user and item; arrays (items, scores) `[U, K]` whose
+    rows are the users 0, 1, ..., or (users, items, scores) with the id of each row; or a list of named tuples.
     """
-    return is_series(value) or is_arrays(value)
+    return is_series(value) or is_arrays(value) or is_records(value)
 
 
 def open_frame(value: Any) -> Frame:
@@ -240,6 +244,15 @@ def _open_narwhals(value: Any) -> Frame:
     return open_frame(native if is_frame(native) else value.lazy().collect())
 
 
+def _open_arrow(value: Any) -> Frame:
+    return ArrowFrame(unnest_lists(value) if isinstance(value, pa.Table) else value)
+
+
+def _makes_arrow(value: object) -> bool:
+    """Whether it is a collection of lists with a method that makes an Arrow table of them."""
+    return hasattr(type(value), "to_arrow") and hasattr(type(value), "lists")
+
+
 Opener = tuple[Callable[[Any], bool], Callable[[Any], Frame]]
 # Asked in order: a test of the object, and the function that opens it.
 FRAMES: tuple[Opener, ...] = (
@@ -247,10 +260,12 @@ FRAMES: tuple[Opener, ...] = (
     (partial(_is_of, "narwhals", ("DataFrame", "LazyFrame")), _open_narwhals),
     (partial(_is_of, "polars", ("LazyFrame",)), PolarsLazyFrame),
     (partial(_is_of, "datasets", ("Dataset", "IterableDataset")), HuggingFaceDataset),
-    (_speaks_arrow, ArrowFrame),
+    (_speaks_arrow, _open_arrow),
+    (_makes_arrow, lambda value: _open_arrow(value.to_arrow())),
 )
 LISTINGS: tuple[Opener, ...] = (
     (is_series, lambda value: PandasFrame(name_series(value))),
     (is_arrays, lambda value: ArrowFrame(tabulate_arrays(value))),
+    (is_records, RecordsFrame),
     (is_sparse, lambda value: ArrowFrame(tabulate_matrix(value))),
 )

@@ -1,4 +1,4 @@
-"""List columns: tables with one row for each user and lists in its cells, made long."""
+"""List columns: tables with one row for each user and lists in its cells, and how they become long."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError
+from bridgeval.io.columns import ITEM, find_named
 from bridgeval.io.lazy_frames import is_list
 
 
@@ -52,6 +53,50 @@ def explode_lists(
     long = {name: pc.list_flatten(column) if name in lists else column.take(parents) for name, column in whole.items()}
     empty = whole[by].filter(pc.equal(lengths[first], 0)) if by in whole else pa.nulls(0)
     return long, empty
+
+
+def find_nested(schema: pa.Schema) -> str | None:
+    """The column whose cells are lists of structs with an item each; None if there is none, or a column of items.
+
+    LensKit saves item lists this way (`items`), and sentence-transformers its predictions (`results`).
+    """
+    if find_named(schema.names, ITEM):
+        return None
+    nested = [
+        field.name
+        for field in schema
+        if is_list(field.type) and pa.types.is_struct(kind := field.type.value_type) and find_named(_fields(kind), ITEM)
+    ]
+    return nested[0] if len(nested) == 1 else None
+
+
+def _fields(kind: pa.StructType) -> list[str]:
+    return [kind.field(place).name for place in range(kind.num_fields)]
+
+
+def unnest_lists(table: pa.Table) -> pa.Table:
+    """Lists of structs as one column of lists for each field; any other table is returned as it is.
+
+    The text of a query beside its id is left out, so that it is not taken for the id.
+
+    >>> hits = [{"corpus_id": "d1", "score": 0.9}, {"corpus_id": "d2", "score": 0.4}]
+    >>> unnest_lists(pa.table({"query_id": ["q1"], "query": ["a question"], "results": [hits]})).to_pydict()
+    {'query_id': ['q1'], 'corpus_id': [['d1', 'd2']], 'score': [[0.9, 0.4]]}
+    """
+    name = find_nested(table.schema)
+    if name is None:
+        return table
+    column = combine_chunks(table[name])
+    lists = pa.LargeListArray if pa.types.is_large_list(column.type) else pa.ListArray
+    absent = column.is_null() if column.null_count else None
+    fields = {
+        field: lists.from_arrays(column.offsets, pc.struct_field(column.values, field), mask=absent)
+        for field in _fields(column.type.value_type)
+    }
+    beside = [other for other in table.column_names if other != name and other not in fields]
+    if "query_id" in beside and "query" in beside:
+        beside.remove("query")
+    return pa.table({**{other: table[other] for other in beside}, **fields})
 
 
 def combine_chunks(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -36,11 +36,18 @@ def is_arrays(value: Any) -> bool:
 def tabulate_arrays(value: Any) -> pa.Table:
     """A row for each place of each user; items below 0 fill places that are empty.
 
-    >>> tabulate_arrays((np.array([[7, 3], [5, -1]]), np.array([[0.9, 0.4], [0.8, 0.0]]))).to_pydict()
+    Items are integers and scores are not, so (scores, items) is told apart: `torch.topk` and RecBole give that order.
+
+    >>> items, scores = np.array([[7, 3], [5, -1]]), np.array([[0.9, 0.4], [0.8, 0.0]])
+    >>> tabulate_arrays((items, scores)).to_pydict()
     {'user_id': [0, 0, 1], 'item_id': [7, 3, 5], 'relevance': [0.9, 0.4, 0.8]}
+    >>> tabulate_arrays((scores, items)) == tabulate_arrays((items, scores))
+    True
     """
     arrays = [np.asarray(one.detach().cpu() if hasattr(one, "detach") else one) for one in value]
     items, scores = arrays[-2:]
+    if items.dtype.kind == "f" and scores.dtype.kind in "iu":
+        items, scores = scores, items
     users = arrays[0] if len(arrays) == 3 else np.arange(len(items))
     if items.shape != scores.shape or len(users) != len(items):
         raise InputError(

@@ -179,6 +179,13 @@ def _compare(expected: Mapping[Metric, Result], found: Mapping[Metric, Result]) 
 
 LOADER_LAWS: tuple[Law, ...] = (
     Law("it has a name", it_has_a_name, "no class attribute name", 'write name = "..." in the class'),
+    # The first that asks: what is imported once is not imported again.
+    Law(
+        "recognizing imports nothing",
+        recognizing_imports_nothing,
+        "an import inside recognizes",
+        'ask sys.modules.get("package") whether it is there already',
+    ),
     Law(
         "it recognizes its own and nothing else",
         it_recognizes_its_own,
@@ -190,12 +197,6 @@ LOADER_LAWS: tuple[Law, ...] = (
         it_leaves_others_alone,
         "recognizes takes every mapping, frame or path, so that two loaders fit and evaluate refuses",
         "recognize a type of your own that wraps the path or the mapping",
-    ),
-    Law(
-        "recognizing imports nothing",
-        recognizing_imports_nothing,
-        "an import inside recognizes",
-        'ask sys.modules.get("package") whether it is there already',
     ),
     Law(
         "its source offers what it was given",

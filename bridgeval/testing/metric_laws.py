@@ -9,6 +9,7 @@ import pickle
 import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, reduce
 from types import SimpleNamespace
@@ -155,7 +156,8 @@ def its_needs_can_be_met(trial: Trial) -> None:
     """Every need that it declares is one that an argument of `evaluate` answers."""
     needs = trial.metric.needs()
     require(isinstance(needs, Needs), f"needs() gives {needs!r}")
-    unknown = [one for one in sorted(needs.required) if one not in NEEDS and not one.startswith("baseline_rank")]
+    answered = {*NEEDS, *needs.named_tables}
+    unknown = [one for one in sorted(needs.required) if one not in answered and not one.startswith("baseline_rank")]
     require(not unknown, f"it needs {unknown[:1]}")
 
 
@@ -212,11 +214,27 @@ def it_answers_alike(trial: Trial) -> None:
 
 def it_leaves_the_process_alone(trial: Trial) -> None:
     """Neither random generators, settings of torch and numpy, warnings nor the environment are changed."""
-    before = _look_at_process()
-    trial.result()
-    after = _look_at_process()
+    with _other_random_numbers():
+        before = _look_at_process()
+        trial.result()
+        after = _look_at_process()
     changed = [name for name in before if before[name] != after[name]]
     require(not changed, f"it changes {', '.join(changed)}")
+
+
+@contextmanager
+def _other_random_numbers() -> Iterator[None]:
+    """Moves the random generators on: evaluations before this one may have set the seed that this one sets again."""
+    torchs, numpys, pythons = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    try:
+        torch.rand(1)
+        np.random.rand(1)
+        random.random()
+        yield
+    finally:
+        torch.set_rng_state(torchs)
+        np.random.set_state(numpys)
+        random.setstate(pythons)
 
 
 def _look_at_process() -> dict[str, Any]:
@@ -324,7 +342,7 @@ def its_value_is_the_mean_of_users(trial: Trial) -> None:
 def it_reads_what_it_declares(trial: Trial) -> None:
     """It answers alike where there is nothing but the lists and what `needs()` declares."""
     context, needs = trial.context, trial.metric.needs()
-    declared = needs.context | needs.optional | needs.users
+    declared = needs.context | needs.named_tables | needs.optional | needs.users
     known = Context(
         context.catalogue if "catalogue" in declared else None,
         {name: table for name, table in context.items.items() if f"item {name}" in declared},
@@ -405,15 +423,15 @@ def its_kin_change_nothing(trial: Trial) -> None:
     kin = list(_vary(trial.metric))
     needs = Plan((trial.metric, *kin)).needs
     (slates,) = trial.world.inputs.slates(needs)
-    blocks = trial.lay_out(slates, needs=needs)
     for other in kin:
+        # New blocks for each: what the first of them leaves behind would hide what the others do.
+        blocks = trial.lay_out(slates, needs=needs)
         try:
             Plan((other,)).update(blocks)
         except Exception:
             # Parameters that it does not take are no fault: they were made up.
             continue
-    found = trial.metric.compute(trial.plan.update(blocks)[0])
-    trial.expect(found, f"beside {', '.join(name_metric(one) for one in kin)}")
+        trial.expect(trial.metric.compute(trial.plan.update(blocks)[0]), f"beside {name_metric(other)}")
 
 
 def _vary(metric: Metric) -> Iterator[Metric]:
@@ -589,10 +607,15 @@ def devices_change_nothing(trial: Trial) -> None:
         trial.expect(trial.result(device=torch.device("cuda")), "on the GPU")
         return
     with kernels.use("portable"), pretend_device() as device:
+        blocks = trial.lay_out(device=device)
         try:
-            (state,) = trial.plan.update(trial.lay_out(device=device))
+            (state,) = trial.plan.update(blocks)
         except Exception as error:
             refuse(f"on a pretended GPU {describe_error(error)}")
+        for block, copies in blocks.copies.items():
+            elsewhere = [one for one, _ in copies if isinstance(one, Tensor) and one.device != device]
+            # Metrics that are made of this one would mix devices.
+            require(not elsewhere, f"on a pretended GPU the block {block!r} is made on the CPU")
     trial.expect(trial.metric.compute(state), "on a pretended GPU")
 
 

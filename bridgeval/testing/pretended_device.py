@@ -54,6 +54,8 @@ class PretendedDevice(TorchFunctionMode):
                 "can't convert cuda:0 device type tensor to numpy. "
                 "Use Tensor.cpu() to copy the tensor to host memory first."
             )
+        if name == "__getitem__" and on_device and not isinstance(args[0], OnDevice):
+            raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
         target = _target(name, args, options)
         if name not in ("to", "cpu", "cuda") and name not in TAKES_FROM_CPU:
             _check_devices(name, tensors)

@@ -303,6 +303,7 @@ REMEDIES = {
     "ExchangedArgumentsWarning": "recommendations come first, the truth second",
     "SeenItemsWarning": "`mask_seen=True` drops them, `mask_seen=False` keeps them in silence",
     "LeakageWarning": "look at the split: the truth must come after the training data",
+    "MissingContextWarning": "give the table for all items or users; check that its ids are those of the lists",
     "DuplicateRowsWarning": "drop repeated pairs, or choose with `duplicates=`",
     "PluginWarning": "`bridgeval plugins` says why",
     "UnorderedListsWarning": "give lists, best item first",

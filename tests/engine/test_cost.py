@@ -18,7 +18,7 @@ from bridgeval.engine import streaming
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs
-from bridgeval.io import chunks
+from bridgeval.io import chunks, datasets
 from bridgeval.tables import ids
 
 SHOWN, RELEVANT = 10, 4
@@ -54,7 +54,7 @@ def test_rows_of_files_are_read_once_and_once_more_if_they_must_be_partitioned(t
     monkeypatch.setattr(streaming, "ROWS_PER_PIECE", 1000)
     rows = Counter()
     for module, name, count in (
-        (streaming, "read_batches", lambda batch: rows.update(read=len(batch))),
+        (datasets, "read_batches", lambda batch: rows.update(read=len(batch))),
         (streaming, "partition_streams", lambda chunk: rows.update(read=len(chunk[0]) + len(chunk[1]))),
     ):
         real = getattr(module, name)

@@ -50,8 +50,8 @@ def test_per_user_values_are_a_spark_frame_with_the_local_values(spark: Any, giv
     assert type(frame).__module__.startswith("pyspark.sql")
     assert frame.columns == ["user", "metric", "k", "value"]
     found = {(row.user, row.metric, row.k): row.value for row in frame.collect()}
-    rows = expected.per_user().itertuples(index=False)
-    wanted = {(row.user, row.metric, row.k): row.value for row in rows}
+    rows = expected.per_user().to_pylist()
+    wanted = {(row["user"], row["metric"], row["k"]): row["value"] for row in rows}
     assert found.keys() == wanted.keys()
     assert all(abs(found[key] - wanted[key]) < 1e-12 for key in wanted)
     one = report.per_user("nDCG@5")

@@ -10,10 +10,16 @@ from bridgeval.plugin import Source, TypedLoader, file_source, is_frame, is_list
 
 
 class FramesLoader(TypedLoader):
-    """Recommendations in a frame, a file, a Series or arrays; the relevance in these, a mapping or a sparse matrix."""
+    """Recommendations in a frame, a file, a Series or arrays; the relevance in these, a mapping or a sparse matrix.
+
+    Also recommendations in a mapping, if the relevance is in a file.
+    """
 
     name = "frames"
-    reads = tuple(product((is_frame, is_path, is_listing), (is_frame, is_path, is_listing, Mapping, is_sparse)))
+    reads = (
+        *product((is_frame, is_path, is_listing), (is_frame, is_path, is_listing, Mapping, is_sparse)),
+        (Mapping, is_path),
+    )
 
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         return file_source(recommendations, relevance, **extras)

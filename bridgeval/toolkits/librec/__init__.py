@@ -16,6 +16,7 @@ from bridgeval.toolkits.librec.custom import custom
 from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.list_accuracy import TestOrderNDCG
 from bridgeval.toolkits.librec.loader import LibrecLoader
+from bridgeval.toolkits.librec.ported import ported
 from bridgeval.toolkits.librec.scripts import ConfigCmd, read_config_file, single_xpath
 from bridgeval.toolkits.librec.study import Experiment, Study
 from bridgeval.toolkits.librec.study_report import StudyReport
@@ -30,6 +31,7 @@ __all__ = [
     "StudyReport",
     "TestOrderNDCG",
     "custom",
+    "ported",
     "read_config_file",
     "single_xpath",
 ]

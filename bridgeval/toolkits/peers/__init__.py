@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from bridgeval.plugin import Convention, hookimpl
 from bridgeval.toolkits.peers.conventions import PEERS
+from bridgeval.toolkits.peers.readers import read_cornac, read_elliot
+
+__all__ = ["bridgeval_conventions", "read_cornac", "read_elliot"]
 
 
 @hookimpl

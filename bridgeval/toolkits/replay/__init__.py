@@ -29,6 +29,7 @@ from bridgeval.toolkits.replay.metrics_api import (
 )
 from bridgeval.toolkits.replay.modes import CalculationDescriptor, ConfidenceInterval, Mean, Median, PerUser
 from bridgeval.toolkits.replay.offline import Experiment, OfflineMetrics
+from bridgeval.toolkits.replay.ported import ported
 from bridgeval.toolkits.replay.torch_builder import (
     DEFAULT_KS,
     DEFAULT_METRICS,
@@ -69,6 +70,7 @@ __all__ = [
     "experimental",
     "get_enriched_recommendations",
     "metrics_to_df",
+    "ported",
 ]
 
 

@@ -15,6 +15,7 @@ from bridgeval.toolkits.warprec.bases import (
 from bridgeval.toolkits.warprec.conventions import WARPREC
 from bridgeval.toolkits.warprec.custom import metric
 from bridgeval.toolkits.warprec.loader import WrittenLoader, read_per_user, read_recommendations, read_split
+from bridgeval.toolkits.warprec.ported import ported
 from bridgeval.toolkits.warprec.registry import metric_registry
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "UserAverageTopKMetric",
     "metric",
     "metric_registry",
+    "ported",
     "read_per_user",
     "read_recommendations",
     "read_split",
