@@ -103,6 +103,10 @@ LOG = click.option(
     "--log", multiple=True, metavar="SINK[:KEY=VALUE,...]",
     help="Write the results to a tracker or file, e.g. jsonl:path=runs.jsonl; `bridgeval plugins` lists sinks.",
 )  # fmt: skip
+STORE = (
+    click.option("--store", type=click.Path(file_okay=False), help="Add the results to this folder of runs."),
+    click.option("--tag", "tags", multiple=True, help="A name for the run in --store. Repeatable."),
+)
 BY = click.option(
     "--by",
     "--slice",
