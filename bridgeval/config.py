@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
-LISTS = ("metrics", "by", "log", "recs_columns", "truth_columns", "history_columns")
+LISTS = ("metrics", "by", "log", "tags", "recs_columns", "truth_columns", "history_columns")
 # The names of files that hold relevant items.
 TRUTH_NAMES = (
     "truth",
@@ -68,6 +68,9 @@ class Request:
     prev_scores: str | None = _setting("The file of the logging policy's scores.", None)
     baseline: str | None = _setting("The file of another system's recommendations.", None)
     users: str | None = _setting('The file of users that count under users="given".', None)
+    context: dict[str, str] = _setting(
+        "Name -> a file: item or user ids and a column, for metrics that ask for it.", {}
+    )
     by: tuple[str, ...] = _setting("Files of slices: user or item ids, and columns of labels.", ())
     columns: dict[str, str | None] = _setting("Part (user, item, score, rank, gain) -> column; empty for none.", {})
     recs_columns: tuple[str, ...] = _setting("Columns in order, for recommendations without a header.", ())
@@ -84,6 +87,8 @@ class Request:
     out: str | None = _setting("The file for the numbers; the terminal if left out.", None)
     report: str | None = _setting("The file for the HTML page.", None)
     log: tuple[str, ...] = _setting('Sinks for the results, e.g. "jsonl:path=runs.jsonl".', ())
+    store: str | None = _setting("The folder of runs that the results are added to.", None)
+    tags: tuple[str, ...] = _setting("Names for the run in `store`.", ())
     per_user: str | None = _setting("The file for per-user values, as Parquet.", None)
     state: str | None = _setting("The file for the states, for `bridgeval merge`; of one system.", None)
 
@@ -98,8 +103,9 @@ class Request:
         """Every file that is read: role -> path; systems are called `recommendations[name]`."""
         roles = {f"recommendations[{name}]": path for name, path in self.recommendations.items()}
         others = {name: getattr(self, name) for name in ("relevance", *PATHS)}
+        tables = {f"context[{name}]": path for name, path in self.context.items()}
         slices = {f"by[{path}]": path for path in self.by}
-        return roles | {name: path for name, path in others.items() if path} | slices
+        return roles | {name: path for name, path in others.items() if path} | tables | slices
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -130,7 +136,13 @@ class Request:
             return False
 
     def check_sinks(self) -> None:
-        """Raises if a sink of `log` is not there, before anything is evaluated."""
+        """Raises if a sink of `log` is not there, or a tag is none, before anything is evaluated."""
+        if self.tags:
+            from bridgeval.report.run_files import check_tags
+
+            check_tags(self.tags)
+            if not self.store:
+                raise ConfigError("a tag names a run in a folder", hint="give the folder with --store", argument="tags")
         if self.log:
             from bridgeval.report.sinks import find_sink, parse_log
 
@@ -143,7 +155,9 @@ class Request:
         # TOML has no null: an empty name says that no column plays the part.
         columns = {part: name or None for part, name in self.columns.items()}
         masked = {"mask_seen": True} if self.mask_seen else {}
-        return given | {"columns": columns or None, "loader": self.loader} | masked
+        tables = {name: self.tables[f"context[{name}]"] for name in self.context}
+        named = {"context": tables} if tables else {}
+        return given | {"columns": columns or None, "loader": self.loader} | named | masked
 
     def slices(self) -> list[Any] | None:
         """The tables of slices."""
@@ -246,7 +260,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             request.tables["relevance"],
             request.metrics,
             convention=request.convention,
-            per_user=bool(request.per_user or request.report),
+            per_user=bool(request.per_user or request.report or request.store),
             by=request.slices(),
             device=request.device,
             batch_size=request.batch_size,
@@ -378,7 +392,8 @@ def config_schema() -> dict[str, Any]:
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    if name not in (*PATHS, "recommendations", "relevance", "by", "out", "report", "per_user", "state"):
+    paths = ("recommendations", "relevance", "context", "by", "out", "report", "store", "per_user", "state")
+    if name not in (*PATHS, *paths):
         return value
     if isinstance(value, dict):
         return {key: resolve_path(config, name, one) for key, one in value.items()}

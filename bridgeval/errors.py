@@ -30,6 +30,7 @@
     |  |- ExchangedArgumentsWarning the relevance looks like recommendations
     |  |- SeenItemsWarning          users were recommended what they have in their history
     |  `- LeakageWarning            the truth is, or precedes, what the model was trained on
+    |- MissingContextWarning        many shown items, or users, have no value in a table of the context
     |- DuplicateRowsWarning         a (user, item) pair occurs more than once
     |- UnorderedListsWarning        lists of recommendations are sets
     |- IdsOutOfRangeWarning         a score matrix without ids, and ids that are no row or column of it
@@ -220,6 +221,10 @@ class SeenItemsWarning(DataWarning):
 
 class LeakageWarning(DataWarning):
     """The truth is, or precedes, what the model was trained on."""
+
+
+class MissingContextWarning(BridgevalWarning):
+    """Many shown items, or users, have no value in a table of the context that a metric reads."""
 
 
 class DuplicateRowsWarning(BridgevalWarning):

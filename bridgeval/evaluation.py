@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 
@@ -17,7 +18,7 @@ from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, pick_device
-from bridgeval.engine.source import Source, Sources
+from bridgeval.engine.source import Sources
 from bridgeval.errors import InputError, warn_caller
 from bridgeval.io.frames import is_spark_frame
 from bridgeval.io.origin import Origin
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
     from bridgeval.hookspecs import Loader
+
+T = TypeVar("T")
 
 
 def evaluate(
@@ -46,6 +49,7 @@ def evaluate(
     prev_scores: Any = None,
     baseline: Any = None,
     users: Any = None,
+    context: Mapping[str, Any] | None = None,
     mask_seen: bool | None = None,
     loader: str | Loader | None = None,
     columns: Mapping[str, str | None] | None = None,
@@ -77,6 +81,8 @@ def evaluate(
         prev_scores: the logging policy's scores by (user, item) or by item, for counterfactual metrics.
         baseline: another system's recommendations, for unexpectedness.
         users: the users that count under users="given", and all there are under users="known".
+        context: further tables for metrics that ask for them by name, {"price": item -> number}: mappings, frames or
+            paths with the id of items or users and the column; values are numbers or labels.
         mask_seen: whether items that a user has in the history are dropped. None drops them from score matrices, where
             they would fill the top, leaves lists as they are, and warns if these show any.
         loader: a loader or its name, where several fit.
@@ -121,7 +127,8 @@ def evaluate(
         baseline=baseline,
         users=users,
         columns=columns,
-        **_choose_mask(mask_seen, history),
+        **({} if context is None else {"context": context}),
+        **choose_mask(mask_seen, history),
     )
     found = loaded.source
     sources = found if isinstance(found, Sources) else Sources({"": found}, itemgetter(""))
@@ -135,7 +142,7 @@ def evaluate(
     reports = {}
     for key, source in sources.members.items():
         with loaded.blame():
-            states = _run(source, plan, how, progress)
+            states = run_shown(partial(source.run, plan), how, progress)
         if group is not None:
             states = merge_over_ranks(plan, states, group)
         report = build_report(asked, plan.compute(states), loaded.loader.name, source.label, is_part=state is not None)
@@ -148,7 +155,7 @@ def evaluate(
     return cast("Report", sources.together(reports))
 
 
-def _choose_mask(mask_seen: bool | None, history: Any) -> dict[str, bool]:
+def choose_mask(mask_seen: bool | None, history: Any) -> dict[str, bool]:
     """The argument of a loader, who may leave it out where nothing is asked for."""
     if mask_seen and history is None:
         raise InputError(
@@ -170,8 +177,12 @@ def _compare_times(relevance: Any, history: Any, columns: Mapping[str, str | Non
 def make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels], watch_seen: bool) -> Plan:
     """The metrics asked for, the census, and the metrics that keep every user's value where these are wanted."""
     census = Census(Plan.of(asked).needs.depth, watch_seen)
-    if not per_user and not labels:
-        return Plan.of([census, *asked])
+    keeping = keep_values(asked, labels) if per_user or labels else []
+    return Plan.of([census, *asked, *keeping])
+
+
+def keep_values(asked: Iterable[Metric], labels: Sequence[Labels]) -> list[Metric]:
+    """The metrics that keep every user's value of those asked for, also in slices of items."""
     collecting = [one for metric in asked if (one := metric.per_user()) is not None]
     if labels and not collecting:
         raise InputError(
@@ -181,15 +192,15 @@ def make_plan(asked: list[Metric], per_user: bool, labels: Sequence[Labels], wat
             argument="by",
         )
     by_items = [one for one in labels if one.side == "item"]
-    slicing = [ByItems.of(collecting, by_items)] if by_items else []
-    return Plan.of([census, *asked, *collecting, *slicing])
+    return [*collecting, *([ByItems.of(collecting, by_items)] if by_items else [])]
 
 
-def _run(source: Source, plan: Plan, how: Execution, progress: bool | Callable[[int], None] | None) -> States:
+def run_shown(run: Callable[[Execution], T], how: Execution, progress: bool | Callable[[int], None] | None) -> T:
+    """Calls `run` with progress shown as the caller of `evaluate` asked for."""
     quiet = progress is False or (progress is None and not sys.stderr.isatty())
     with nullcontext(Watchers()) if quiet else show_progress(progress) as watch:
         try:
-            return source.run(plan, replace(how, progress=watch.users, rows=watch.rows))
+            return run(replace(how, progress=watch.users, rows=watch.rows))
         except (RuntimeError, AssertionError):
             pick_device(how.device)  # raises a better error if the device is the reason
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -224,6 +224,8 @@ class Plugins:
             recommendations = self.read_file(recommendations, "recommendations")
             relevance = self.read_file(relevance, "relevance")
             extras = {role: self.read_file(value, role) for role, value in extras.items()}
+            if isinstance(context := extras.get("context"), Mapping):
+                extras["context"] = {name: self.read_file(value, "context") for name, value in context.items()}
         loader = self.loader_for(recommendations, relevance, choice)
         owner = self.find_owner("loaders", loader.name) if self.loaders.get(loader.name) is loader else None
         with blame(owner, f"loader {loader.name!r}"):

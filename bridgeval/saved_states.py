@@ -92,7 +92,9 @@ def prepare_states(path: str | os.PathLike[str], plan: Plan, sources: Sources, w
 def add_roster(plan: Plan, with_users: bool) -> Plan:
     """The same plan, and at its end the Roster."""
     needs = plan.needs
-    return Plan.of([*plan.metrics, Roster(needs.context | needs.optional | needs.users, with_users)])
+    return Plan.of(
+        [*plan.metrics, Roster(needs.context | needs.named_tables | needs.optional | needs.users, with_users)]
+    )
 
 
 def save_states(

@@ -6,8 +6,9 @@ This module evaluates; the statistics are in `stats`, the results in `report`.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -16,20 +17,28 @@ import torch
 from bridgeval import plugins, spec
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
+from bridgeval.engine.source import JointLoader
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
 from bridgeval.evaluation import evaluate_one
+from bridgeval.joint_evaluation import evaluate_together, find_joint_loader
 from bridgeval.report import Report
 from bridgeval.report.comparison import Comparison
-from bridgeval.stats.differences import Settings, compare_pairs, correct, explain_untestable, friedman_tests
-from bridgeval.stats.half_sample import Dealt, NotDealtError, PooledNumbers, draw_halves
-from bridgeval.stats.paired_values import Panel, is_user_values, read_user_values
-from bridgeval.stats.slice_analysis import slice_values
-from bridgeval.tables.slice_labels import read_slice_labels
+from bridgeval.stats.differences import Settings, correct, explain_untestable
+from bridgeval.stats.half_sample import Dealt, Halves, NotDealtError, PooledNumbers, draw_halves
+from bridgeval.stats.paired_results import PairedResults
+from bridgeval.stats.paired_state import PairedUsers
+from bridgeval.stats.paired_values import Pairs, Panel, is_user_values, read_user_values
+from bridgeval.stats.panel_results import PanelResults
+from bridgeval.stats.slice_analysis import check_item_slices
+from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10")
 # Arguments of `evaluate` that a loader does not take.
 NOT_LOADED = ("loader", "convention", "device", "batch_size", "memory", "progress", "group", "per_user")
+
+# Arguments of `evaluate` that are decided before all systems are evaluated together.
+NOT_TOGETHER = ("loader", "per_user", "group")
 
 
 def compare(
@@ -47,6 +56,7 @@ def compare(
     resamples: int = 10_000,
     halves: int = 200,
     seed: int = 0,
+    bootstrap: str | None = None,
     by: Any = None,
     **evaluation: Any,
 ) -> Comparison:
@@ -72,6 +82,9 @@ def compare(
         resamples: of the bootstrap and of the permutation test; if there are fewer sign patterns, all are tried.
         halves: random halves of the users, for metrics that have no value for each user.
         seed: of everything random; the same seed gives the same digits.
+        bootstrap: "users" draws as many users as there are; "poisson" draws each by a hash of the id, so that sums over
+            users merge. None is "poisson" where recommendations are in Spark: their users are paired on the executors
+            in one pass, and no user's value is collected; else "users".
         by: slices: a mapping user -> label, or a frame with the id of users or of items and one column for each kind of
             slice, or a list of these; see `bridgeval.slices`. Slices of items need recommendations, or Reports made
             with the same by=.
@@ -90,23 +103,30 @@ def compare(
     """
     if "state" in evaluation:
         raise BadParameterError("a state file holds one system", "state= for several", "evaluate each with its own")
-    settings: Any = (test, correction, family, alpha, power, resamples, halves, seed)
-    how = Settings(*settings).check()
     systems = _name_systems(systems)
     names = list(systems)
     chosen = _choose_pairs(names, baseline, pairs)
     labels = () if by is None else read_slice_labels(by)
-    asked = {**evaluation, "by": labels} if any(one.side == "item" for one in labels) else evaluation
-    scored = {name: _score(name, value, relevance, metrics, asked) for name, value in systems.items()}
-    pooled = {metric for one in scored.values() for metric in one.pooled}
-    tables = {
-        name: {metric: table for metric, table in one.tables.items() if metric not in pooled}
-        for name, one in scored.items()
-    }
-    panel = Panel.of(tables)
-    whole = _pool(systems, relevance, scored, pooled, how, evaluation)
-    known = {name: metric for one in scored.values() for name, metric in one.metrics.items()} | dict(whole.metrics)
-    differences, means = compare_pairs(panel, chosen, known, how)
+    joint = _choose_joint_loader(systems, relevance, bootstrap, evaluation)
+    drawing = bootstrap or ("users" if joint is None else "poisson")
+    settings: Any = (test, correction, family, alpha, power, resamples, halves, seed, drawing)
+    how = Settings(*settings).check()
+    if joint is None:
+        asked = {**evaluation, "by": labels} if any(one.side == "item" for one in labels) else evaluation
+        scored = {name: _score(name, value, relevance, metrics, asked) for name, value in systems.items()}
+        pooled = {metric for one in scored.values() for metric in one.pooled}
+        whole = _pool(scored, pooled, how, partial(_draw_halves, systems, relevance, how, evaluation))
+        known = {name: metric for one in scored.values() for name, metric in one.metrics.items()} | dict(whole.metrics)
+        found: PanelResults | PairedResults = _pair(scored, pooled, labels, chosen, known, how)
+    else:
+        given = {name: value for name, value in evaluation.items() if name not in NOT_TOGETHER}
+        together = evaluate_together(joint, systems, relevance, metrics, chosen, how, labels, **given)
+        scored = {name: _describe(name, report) for name, report in together.reports.items()}
+        compared = {name for _, name in together.paired.metrics}
+        pooled = {name for one in scored.values() for name in one.metrics if name not in compared}
+        whole = _pool(scored, pooled, how, lambda _: together.halves)
+        found = together.paired
+    differences = found.differences()
     if not differences and not whole.numbers:
         raise InputError(
             "the systems have no metric in common",
@@ -114,19 +134,17 @@ def compare(
             "evaluate them with the same metrics",
             argument="metrics",
         )
-    reports = {name: one.report for name, one in scored.items() if one.report is not None}
-    items = {name: report.item_slices for name, report in reports.items()}
     notes = [note for one in scored.values() for note in one.notes]
-    notes += [*_note_missing(scored), *panel.notes(), *explain_untestable(differences), *whole.notes]
+    notes += [*_note_missing(scored), *found.notes(), *explain_untestable(differences), *whole.notes]
     return Comparison(
         tuple(names),
         tuple(correct([*differences, *whole.differences(chosen)], how)),
-        (*means, *whole.means()),
-        friedman_tests(panel, known, how) if len(names) > 2 else {},
+        (*found.means(), *whole.means()),
+        found.friedman(),
         how,
         tuple(dict.fromkeys(notes)),
-        slice_values(labels, panel, items, chosen, known, how) if labels else None,
-        {name: replace(report, by=()) for name, report in reports.items()},
+        found.slices(),
+        {name: replace(one.report, by=()) for name, one in scored.items() if one.report is not None},
     )
 
 
@@ -171,6 +189,38 @@ def _name_systems(systems: Any) -> Mapping[str, Any]:
     )
 
 
+def _choose_joint_loader(
+    systems: Mapping[str, Any], relevance: Any, bootstrap: str | None, evaluation: Mapping[str, Any]
+) -> JointLoader | None:
+    """The loader that pairs users where they lie; None if their values are asked for, or at hand already."""
+    at_hand = any(isinstance(value, Report) or is_user_values(value) for value in systems.values())
+    if at_hand or bootstrap == "users" or evaluation.get("per_user") or evaluation.get("group") is not None:
+        return None
+    return find_joint_loader(systems.values(), relevance, evaluation.get("loader"))
+
+
+def _pair(
+    scored: Mapping[str, System],
+    pooled: Collection[str],
+    labels: tuple[Labels, ...],
+    pairs: Pairs,
+    known: Mapping[str, Metric],
+    how: Settings,
+) -> PanelResults | PairedResults:
+    """The results of users whose values are at hand."""
+    tables = {
+        name: {metric: table for metric, table in one.tables.items() if metric not in pooled}
+        for name, one in scored.items()
+    }
+    panel = Panel.of(tables)
+    items = {name: one.report.item_slices for name, one in scored.items() if one.report is not None}
+    if how.bootstrap == "users":
+        return PanelResults(panel, items, pairs, known, labels, how)
+    check_item_slices(labels, panel, items)
+    asked = PairedUsers(panel.systems, dict.fromkeys(panel.metrics), pairs, how, labels)
+    return PairedResults(asked, asked.add_up(panel, items), known)
+
+
 def _score(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapping[str, Any]) -> System:
     if is_user_values(value):
         return _score_file(name, value)
@@ -190,10 +240,15 @@ def _score(name: str, value: Any, relevance: Any, metrics: Any, evaluation: Mapp
             "evaluate with per_user=True",
             argument="systems",
         )
-    pooled = frozenset(metric for metric in value.metrics if not value.is_mean_of_users(metric))
-    nothing = value.population.shown_nothing
+    return _describe(name, value)
+
+
+def _describe(name: str, report: Report) -> System:
+    """The system of a report."""
+    pooled = frozenset(metric for metric in report.metrics if not report.is_mean_of_users(metric))
+    nothing = report.population.shown_nothing
     note = f"{name} showed nothing to {nothing:,} user(s) that count; they score 0."
-    return System(value.collected, value.metrics, pooled, (note,) if nothing else (), value)
+    return System(report.collected, report.metrics, pooled, (note,) if nothing else (), report)
 
 
 def _score_file(name: str, path: str | os.PathLike[str]) -> System:
@@ -218,14 +273,12 @@ def _score_file(name: str, path: str | os.PathLike[str]) -> System:
 
 
 def _pool(
-    systems: Mapping[str, Any],
-    relevance: Any,
     scored: Mapping[str, System],
     pooled: Collection[str],
     how: Settings,
-    evaluation: Mapping[str, Any],
+    draw: Callable[[Plan], Halves | None],
 ) -> PooledNumbers:
-    """The pooled numbers that all systems have, and their half-samples if the lists are at hand."""
+    """The pooled numbers that all systems have, and their half-samples, drawn of the plan of their metrics."""
     first = next(iter(scored.values()))
     metrics: dict[str, Metric] = {}
     numbers: dict[str, dict[str, float]] = {}
@@ -235,15 +288,20 @@ def _pool(
             if all(name in own for own in found.values()):
                 numbers[name] = {system: own[name] for system, own in found.items()}
                 metrics[name] = first.metrics[metric]
-    lists = not any(isinstance(value, Report) or is_user_values(value) for value in systems.values())
-    if not numbers or not lists:
-        return PooledNumbers(numbers, metrics, None, how)
-    plan = Plan.of(list(metrics.values()))
+    return PooledNumbers(numbers, metrics, draw(Plan.of(metrics.values())) if numbers else None, how)
+
+
+def _draw_halves(
+    systems: Mapping[str, Any], relevance: Any, how: Settings, evaluation: Mapping[str, Any], plan: Plan
+) -> Halves | None:
+    """Evaluates a plan on random halves of the users; None if the lists are not at hand, or cannot be separated."""
+    if any(isinstance(value, Report) or is_user_values(value) for value in systems.values()):
+        return None
     try:
         dealt = {name: _deal(value, relevance, plan, how.seed, evaluation) for name, value in systems.items()}
     except NotDealtError:
-        return PooledNumbers(numbers, metrics, None, how)
-    return PooledNumbers(numbers, metrics, draw_halves(dealt, plan, how), how)
+        return None
+    return draw_halves(dealt, plan, how)
 
 
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:

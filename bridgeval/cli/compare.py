@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bridgeval.config import Request
     from bridgeval.report.comparison import Comparison
 
+# Options of the same name as the arguments of `compare`.
+STATISTICS = ("pairs", "test", "correction", "family", "alpha", "resamples", "seed", "bootstrap")
 TESTING = (
     click.option("--baseline", "against", metavar="NAME", help="The system to compare with. [default: the first]"),
     click.option("--pairs", type=click.Choice(["baseline", "all"]), default="baseline", show_default=True,
@@ -26,6 +28,8 @@ TESTING = (
     click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
     click.option("--resamples", type=int, default=10_000, show_default=True, help="For bootstrap and permutation."),
     click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--bootstrap", type=click.Choice(["users", "poisson"]), default="users", show_default=True,
+                 help="Draw as many users as there are, or each by a hash of the id, as on Spark."),
 )  # fmt: skip
 
 
@@ -60,7 +64,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
         request.metrics,
         baseline=given["against"],
         by=request.slices(),
-        **{name: given[name] for name in ("pairs", "test", "correction", "family", "alpha", "resamples", "seed")},
+        **{name: given[name] for name in STATISTICS},
         **_list_evaluation_arguments(request),
     )
     _write(comparison, request)

@@ -39,6 +39,29 @@ class Names(click.ParamType):  # type: ignore[type-arg]
         return [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
 
 
+class NamedFile(click.ParamType):  # type: ignore[type-arg]
+    """`price=prices.csv` as a pair."""
+
+    name = "name=file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, path = value.partition("=")
+        if not (name and equals and path):
+            self.fail(f"{value!r} is not NAME=FILE, e.g. price=prices.csv", param, ctx)
+        return name, path
+
+
+def collect_named(ctx: click.Context, param: click.Parameter, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Name -> file; an error where one name comes twice."""
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise click.BadParameter(f"{max(names, key=names.count)!r} is given twice.", ctx, param)
+    return named
+
+
 class MetricName(click.ParamType):  # type: ignore[type-arg]
     """A metric's name, completed by the shell from what is installed."""
 
@@ -54,6 +77,10 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
 
 
 TRUTH = click.option("--truth", "relevance", type=FILE, help="The relevant items, if they are not the last file.")
+CONTEXT = click.option(
+    "--context", type=NamedFile(), multiple=True, callback=collect_named, metavar="NAME=FILE",
+    help="A column of items or users for metrics that ask for it by name: price=prices.csv. Repeatable.",
+)  # fmt: skip
 FILES = (
     TRUTH,
     click.option("--history", "--train", type=FILE, help="Training interactions: for novelty, popularity, seen items."),
@@ -63,6 +90,7 @@ FILES = (
     click.option("--item-features", type=FILE, help="Item and one feature per row."),
     click.option("--prev-scores", type=FILE, help="The logging policy's scores, for counterfactual metrics."),
     click.option("--users", type=FILE, help='Users that count under users="given".'),
+    CONTEXT,
     click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none."),
     click.option("--recs-columns", type=Names(), help="Columns in order, if RECS has no header: user,item,score."),
     click.option("--truth-columns", type=Names(), help="The same for TRUTH: user,item,gain; _ skips one."),
@@ -75,6 +103,10 @@ LOG = click.option(
     "--log", multiple=True, metavar="SINK[:KEY=VALUE,...]",
     help="Write the results to a tracker or file, e.g. jsonl:path=runs.jsonl; `bridgeval plugins` lists sinks.",
 )  # fmt: skip
+STORE = (
+    click.option("--store", type=click.Path(file_okay=False), help="Add the results to this folder of runs."),
+    click.option("--tag", "tags", multiple=True, help="A name for the run in --store. Repeatable."),
+)
 BY = click.option(
     "--by",
     "--slice",

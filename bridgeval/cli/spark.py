@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import MetricName, Pairs
+from bridgeval.cli.options import CONTEXT, MetricName, Pairs
 from bridgeval.errors import MissingDependencyError
 
 
@@ -38,6 +38,7 @@ Examples:
     help="e.g. nDCG@5,10; repeatable. [default: nDCG@10 and Recall@10]",
 )
 @click.option("--history", "--train", help="Training interactions.")
+@CONTEXT
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix, e.g. replay.")
 @click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none.")
 @click.option("--format", default="parquet", show_default=True, help="Any format of Spark: parquet, csv, delta, ...")

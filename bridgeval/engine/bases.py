@@ -13,12 +13,23 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, CandidateCount, Ranked, Relevant, RelevantScores, ShownColumn
+from bridgeval.engine.blocks import (
+    Block,
+    Blocks,
+    CandidateCount,
+    ItemColumn,
+    Ranked,
+    Relevant,
+    RelevantScores,
+    ShownColumn,
+    UserColumn,
+)
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Moments, State
+from bridgeval.engine.state import Moments, Numbers, State
 from bridgeval.engine.summary import Result
 from bridgeval.errors import MetricFailedError
+from bridgeval.tables.context import Table
 
 
 class Slate:
@@ -30,18 +41,27 @@ class Slate:
         relevant: ids that proved relevant.
         scores: scores of `items`, None for lists that came ranked.
         gains: gains of `relevant`.
+        item_values: table of `Needs.items` -> its values for `items`: numbers, or labels; NaN or None where missing.
+        user_values: table of `Needs.by_user` -> the user's value.
     """
 
-    __slots__ = ("gains", "items", "relevant", "scores", "user")
+    __slots__ = ("gains", "item_values", "items", "relevant", "scores", "user", "user_values")
 
     def __init__(
-        self, user: Any, items: list[Any], scores: list[float] | None, relevant: list[Any], gains: list[float]
+        self,
+        user: Any,
+        items: list[Any],
+        scores: list[float] | None,
+        relevant: list[Any],
+        gains: list[float],
     ) -> None:
         self.user = user
         self.items = items
         self.scores = scores
         self.relevant = relevant
         self.gains = gains
+        self.item_values: dict[str, list[Any]] = {}
+        self.user_values: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -83,9 +103,27 @@ def read_slates(blocks: Blocks, metric: UserMetric) -> Iterator[tuple[int, Slate
     scores = _cells(blocks[ShownColumn("score", metric.ranking)], shown.valid).tolist() if scored else []
     shown_ends, relevant_ends = ([0, *one.valid.sum(1).cumsum(0).tolist()] for one in (shown, relevant))
     users = batch.slates.users.slice(batch.start, batch.stop).tolist()
+    needs, context = metric.needs(), blocks.context
+    of_items = {
+        name: _name_values(_cells(blocks[ItemColumn(name, metric.ranking)], shown.valid), context.items[name])
+        for name in needs.items
+    }
+    of_users = {
+        name: _name_values(blocks[UserColumn(name)].cpu().numpy(), context.users[name]) for name in needs.by_user
+    }
     for row in torch.nonzero(metric.counted(blocks)).flatten().tolist():
         a, b = slice(*shown_ends[row : row + 2]), slice(*relevant_ends[row : row + 2])
-        yield row, Slate(users[row], items[a], scores[a] if scored else None, wanted[b], gains[b])
+        slate = Slate(users[row], items[a], scores[a] if scored else None, wanted[b], gains[b])
+        if of_items or of_users:
+            slate.item_values = {name: values[a] for name, values in of_items.items()}
+            slate.user_values = {name: values[row] for name, values in of_users.items()}
+        yield row, slate
+
+
+def _name_values(values: npt.NDArray[Any], table: Table) -> list[Any]:
+    """Numbers as they are, labels for their codes."""
+    names = (None, *table.labels)
+    return [names[code] for code in values.tolist()] if table.labels else values.tolist()
 
 
 def _cells(table: Tensor, valid: Tensor) -> npt.NDArray[Any]:
@@ -171,10 +209,11 @@ class RowMetric(UserMetric):
         if not self._over_pairs:
             return super().update(blocks)
         pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
-        values, unpredicted = self.rows(pairs.predicted, pairs.actual), pairs.unpredicted
-        if not bool(counted.all()):
-            values, unpredicted = values[counted[pairs.rows]], unpredicted[counted]
-        return RowState(Moments.of(values.double().cpu().numpy()), int(unpredicted.sum()), int(pairs.unasked.sum()))
+        values = self.rows(pairs.predicted, pairs.actual).double()
+        moments: Any = blocks.finish(lambda kept, values: Moments.of(values[kept]), counted[pairs.rows], values)
+        unpredicted: Any = (pairs.unpredicted * counted).sum()
+        unasked: Any = pairs.unasked.sum()
+        return RowState(moments, unpredicted, unasked)
 
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:
@@ -197,7 +236,7 @@ class RowMetric(UserMetric):
 
 
 @dataclass(frozen=True)
-class RowState:
+class RowState(Numbers):
     """Values of pairs, and how many rows of either side had no partner."""
 
     values: Moments = field(default_factory=Moments)

@@ -7,6 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -36,6 +37,7 @@ from bridgeval.batch.ranking import (
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
+from bridgeval.engine.state import Pending, State
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context
 
@@ -99,6 +101,14 @@ class Blocks:
 
     def __len__(self) -> int:
         return self.batch.stop - self.batch.start
+
+    def finish(self, make: Callable[..., State], *tensors: Tensor) -> State:
+        """What `make` makes of the tensors as arrays of the host; on a device a promise of it, which the plan fulfills
+        for all metrics of a batch at once.
+        """
+        if self.device.type != "cpu":
+            return Pending(make, tensors)
+        return make(*(one.numpy() for one in tensors))
 
     @property
     def cutoff(self) -> int:
@@ -268,6 +278,31 @@ class UserGroups(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         batch = blocks.batch
         return blocks.lookup.users("groups")[batch.start : batch.stop]
+
+
+@dataclass(frozen=True)
+class ItemColumn(Block[Tensor]):
+    """The value of each shown item in a table of `context=`: `[B, D]`; see `Needs.items`.
+
+    float64, NaN where there is none and where there is no item. Of a table of labels int64 codes, 0 for none.
+    """
+
+    table: str
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return by_item(blocks.lookup.items(self.table), blocks[Ranked(self.ranking)].items)
+
+
+@dataclass(frozen=True)
+class UserColumn(Block[Tensor]):
+    """The value of each user in a table of `context=`: `[B]`; see `Needs.by_user`. Types are those of `ItemColumn`."""
+
+    table: str
+
+    def make(self, blocks: Blocks) -> Tensor:
+        batch = blocks.batch
+        return blocks.lookup.users(self.table)[batch.start : batch.stop]
 
 
 @dataclass(frozen=True)

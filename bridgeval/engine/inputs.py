@@ -20,6 +20,7 @@ from bridgeval.tables.grouping import group_codes
 from bridgeval.tables.groups import read_features, read_groups, read_ids
 from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
+from bridgeval.tables.named_tables import list_named_tables, read_named_tables
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.rows import Rows, has_scores, read_rows
 from bridgeval.tables.slates import Lists, Slates, build_slates, check_scores, group_lists
@@ -38,6 +39,7 @@ class Inputs:
         users: who counts under users="given".
         more_users, more_items: ids that no row has, e.g. those of a score matrix.
         mask_seen: whether recommended items that the user has in the history are dropped.
+        tables: name -> a number or a label of each item or user, as given.
     """
 
     recommendations: Rows
@@ -54,6 +56,7 @@ class Inputs:
     more_users: tuple[Ids, ...] = ()
     more_items: tuple[Ids, ...] = ()
     mask_seen: bool = False
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -70,6 +73,7 @@ class Inputs:
         item_features: Any = None,
         users: Any = None,
         mask_seen: bool = False,
+        context: Mapping[str, Any] | None = None,
     ) -> Inputs:
         """Reads each argument from any of its forms; a mapping name -> frame gives several baselines."""
         several = _split_baselines(baseline)
@@ -96,6 +100,7 @@ class Inputs:
             None if users is None else read_ids(users, "users"),
             {name: read_rows(frame, "baseline", columns) for name, frame in several.items()},
             mask_seen=mask_seen,
+            tables=context or {},
         )
 
     @property
@@ -111,7 +116,7 @@ class Inputs:
     @cached_property
     def context(self) -> Context:
         catalogue, had = self.catalogue, self.had
-        items, users = {}, {}
+        items, users = read_named_tables(self.tables)
         if had is not None:
             items["popularity"] = had.popularity
             catalogue = had.items if catalogue is None else catalogue
@@ -219,6 +224,7 @@ def list_offers(recommendations: Any, columns: Chosen | None = None, **given: An
     several = given.get("baselines") or _split_baselines(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
     offers = answered_needs(frozenset(alone)) | {"all users", *map(baseline_column, several)}
+    offers |= list_named_tables(given.get("tables") or given.get("context") or {})
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 

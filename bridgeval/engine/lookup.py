@@ -29,14 +29,38 @@ class Lookup:
 
     def items(self, table: str) -> Tensor:
         """`[V + 1]` or `[V + 1, F]` values by item code; the last stands for "no item" and holds the default."""
-        return self.once(f"item {table}", lambda: self.align(self.context.items[table]))
+        return self.once(f"item {table}", lambda: self.align(self._find("item", table)))
 
     def users(self, table: str) -> Tensor:
         """`[U]` values by user."""
         return self.once(
             f"user {table}",
-            lambda: to_tensor(self.context.users[table].aligned(self.slates.users), self.device),
+            lambda: to_tensor(self._find("user", table).aligned(self.slates.users), self.device),
         )
+
+    def lacks_item(self, table: str) -> Tensor:
+        """`[V + 1]` bool: the items of the vocabulary that a table does not have; "no item" is not one."""
+        return self.once(f"lacks item {table}", lambda: self._lacks("item", table, self.slates.items))
+
+    def lacks_user(self, table: str) -> Tensor:
+        """`[U]` bool: the users that a table does not have."""
+        return self.once(f"lacks user {table}", lambda: self._lacks("user", table, self.slates.users))
+
+    def _lacks(self, side: str, table: str, ids: Ids) -> Tensor:
+        positions = ids.positions_in(self._find(side, table).ids, f"{side} ids of the context {table!r} and the lists")
+        return torch.cat([torch.from_numpy(positions < 0), torch.zeros(int(side == "item"), dtype=torch.bool)]).to(
+            self.device
+        )
+
+    def _find(self, side: str, table: str) -> Table:
+        tables = self.context.items if side == "item" else self.context.users
+        if table not in tables:
+            field = "items" if side == "item" else "by_user"
+            raise NeedError(
+                f"a metric reads {table!r} of each {side}, which was not given",
+                hint=f"declare it in needs(), Needs({field}={{{table!r}}}), so that it is asked for",
+            )
+        return tables[table]
 
     @property
     def in_catalogue(self) -> Tensor:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -315,15 +316,16 @@ class UserMetric(RankingMetric):
         return Moments() if self.over in OF_MOMENTS else Collected()
 
     def update(self, blocks: Blocks) -> State:
-        metric = self._unsummarized()
-        counted = self.counted(blocks).cpu().numpy()
-        values = blocks[UserValues(metric)].cpu().numpy()[counted]
-        if self.over in OF_MOMENTS:
-            return Moments.of(np.log(np.maximum(values, LEAST_IN_PRODUCT)) if self.over == "geometric" else values)
-        if not len(values):
-            return Collected()
-        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
-        return Collected(((users.take(np.flatnonzero(counted)), values),))
+        def collect(counted: npt.NDArray[np.bool_], values: Floats) -> State:
+            values = values[counted]
+            if self.over in OF_MOMENTS:
+                return Moments.of(np.log(np.maximum(values, LEAST_IN_PRODUCT)) if self.over == "geometric" else values)
+            if not len(values):
+                return Collected()
+            users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
+            return Collected(((users.take(np.flatnonzero(counted)), values),))
+
+        return blocks.finish(collect, self.counted(blocks), blocks[UserValues(self._unsummarized())])
 
     def compute(self, state: Any) -> Result:
         return summarize_state(self.over, state, self.confidence, self.lone)
@@ -437,8 +439,8 @@ class RatioMetric(PrefixMetric):
         if self.over != "pooled":
             return super().update(blocks)
         counted = self.counted(blocks)
-        above, below = (torch.as_tensor(one).expand(len(blocks))[counted] for one in self._read_ratio(blocks))
-        return Sums({"above": float(above.sum()), "below": float(below.sum()), "users": int(counted.sum())})
+        above, below = (one * counted.double() for one in self._read_ratio(blocks))
+        return Sums({"above": above.sum(), "below": below.sum(), "users": counted.sum()})
 
     def compute(self, state: Any) -> Result:
         if self.over != "pooled":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from bridgeval.batch.ranking import Ranking
-from bridgeval.errors import NeedError
+from bridgeval.errors import BadParameterError, NeedError
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class Needs:
         lists: other lists of each user: `history lists`, what the user has in the history.
         cutoffs: the cutoffs asked for, so that what is added up can be added up for all of them at once.
         baselines: baselines to be ranked, and by which policy: (name, policy), see `baseline_column`.
+        items: tables of the caller's `context=` by item, e.g. `price`; the block `ItemColumn` reads them.
+        by_user: the same by user; the block `UserColumn` reads them.
 
     >>> (Needs(depth=5) | Needs(depth=10, pairs=frozenset({"seen"}))).depth
     10
@@ -110,6 +112,16 @@ class Needs:
     cutoffs: frozenset[int] = frozenset()
     baselines: frozenset[tuple[str, Ranking]] = frozenset()
     if_local: frozenset[str] = frozenset()
+    items: Collection[str] = frozenset()
+    by_user: Collection[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("items", "by_user"):
+            given = getattr(self, name)
+            # Authors write {"price"}; of "price" alone every letter would be a table.
+            if isinstance(given, str):
+                raise BadParameterError(f"{name} of Needs is a set of names", f"{given!r}", f"write {{{given!r}}}")
+            object.__setattr__(self, name, frozenset(given))
 
     def __or__(self, other: Needs) -> Needs:
         whole = self.depth is None or other.depth is None
@@ -123,6 +135,8 @@ class Needs:
             self.cutoffs | other.cutoffs,
             self.baselines | other.baselines,
             self.if_local | other.if_local,
+            {*self.items, *other.items},
+            {*self.by_user, *other.by_user},
         )
 
     def reads(self, pair_column: str) -> bool:
@@ -132,6 +146,15 @@ class Needs:
     def check(self, who: str, offered: Collection[str]) -> None:
         """Raises NeedError for the first thing that is needed and not offered."""
         for need in sorted(self.required.difference(offered)):
+            if need in self.named_tables:
+                side, _, table = need.partition(" ")
+                others = sorted(one for one in set(offered).difference(NEEDS) if one.startswith(("item ", "user ")))
+                raise NeedError(
+                    f"{who} needs {table!r} of each {side}",
+                    f"only {_list_given(offered)}" + (f", context ({', '.join(others)})" if others else ""),
+                    argument="context",
+                    value={table: ...},
+                )
             if need not in NEEDS and not need.startswith("baseline_rank"):
                 raise NeedError(f"{who} needs {need!r}", f"only {_list_given(offered)}", "no argument gives it")
             named = next(iter(_baselines_in([need])), "")
@@ -146,7 +169,12 @@ class Needs:
     @cached_property
     def required(self) -> frozenset[str]:
         """All that must be there."""
-        return self.pairs | self.context | self.users | self.lists
+        return self.pairs | self.context | self.users | self.lists | self.named_tables
+
+    @cached_property
+    def named_tables(self) -> frozenset[str]:
+        """The tables of `items` and `by_user`, each with its side: "item price"."""
+        return frozenset([*(f"item {name}" for name in self.items), *(f"user {name}" for name in self.by_user)])
 
     def _hint(self, need: str, named: str, offered: Collection[str]) -> str:
         others = _baselines_in(offered)

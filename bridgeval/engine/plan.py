@@ -18,7 +18,7 @@ from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.returned import check_result, check_state
-from bridgeval.engine.state import State
+from bridgeval.engine.state import State, fetch_states
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
 from bridgeval.io.datasets import parse_bytes
@@ -68,10 +68,10 @@ class Plan:
                 raise MetricFailedError(
                     f"{metric} failed for {_name_users(blocks)}", f"{type(error).__name__}: {error}"
                 ) from error
-        return tuple(states)
+        return fetch_states(states)
 
     def merge(self, first: States, second: States) -> States:
-        return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
+        return merge_states(first, second)
 
     def compute(self, states: States) -> dict[Metric, Result]:
         """The result of each metric."""
@@ -87,6 +87,11 @@ def _compute(metric: Metric, state: State) -> Result:
         raise MetricFailedError(f"{metric} failed in compute", f"{type(error).__name__}: {error}") from error
     check_result(metric, result)
     return result
+
+
+def merge_states(first: States, second: States) -> States:
+    """Merges the states of the same metrics, place by place."""
+    return tuple(one.merge(other) for one, other in zip(first, second, strict=True))
 
 
 # A metric builds its Needs at each call, and an evaluation asks for those of its plan several times.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 
@@ -12,6 +12,7 @@ from bridgeval.engine.inputs import Inputs, list_offers
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, States, fold
+from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
 from bridgeval.tables.context import Context
 from bridgeval.tables.slates import Slates
@@ -46,6 +47,51 @@ class Sources:
 
     members: Mapping[Any, Source]
     together: Callable[[Mapping[Any, Any]], Any]
+
+
+class Pairing(Protocol):
+    """A question to the states that several systems have of the same users, such as a comparison of their values."""
+
+    def start(self) -> State:
+        """The state of no users; neutral in `merge`."""
+        ...
+
+    def update(self, plan: Plan, states: Mapping[str, States], /) -> State:
+        """The state of some users alone; `states` are those of the plan for them, by system."""
+        ...
+
+
+class JointSource(Protocol):
+    """Several systems whose users lie together, so that what they have of a user can be paired there."""
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Names that metrics may need of every system, see `Source`."""
+        ...
+
+    def run_together(
+        self, plan: Plan, inner: Plan, pairing: Pairing, how: Execution
+    ) -> tuple[dict[str, States], State]:
+        """Folds the plan for every system, and the pairing over all.
+
+        Args:
+            plan: its states are returned, by system.
+            inner: further metrics, whose states only the pairing sees.
+            pairing: gets the states of the metrics of both plans, for some users at a time.
+            how: as for any run.
+        """
+        ...
+
+
+@runtime_checkable
+class JointLoader(Protocol):
+    """A loader that can load several systems as one source."""
+
+    name: str
+
+    def load_systems(self, systems: Mapping[str, Any], relevance: Any, /, **extras: Any) -> JointSource:
+        """A source of all systems; `extras` as for `Loader.load`."""
+        ...
 
 
 # A type, or a test of a value such as `is_frame`.

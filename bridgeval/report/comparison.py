@@ -12,7 +12,7 @@ from bridgeval.errors import UnknownMetricError
 from bridgeval.report.exports import FORMAT, Exports, write_text
 from bridgeval.report.manifest import versions
 from bridgeval.report.table_view import Cell, Wide, format_number
-from bridgeval.stats.differences import CORRECTIONS, FAMILIES, TESTS, Difference, Mean, Settings
+from bridgeval.stats.differences import BOOTSTRAPS, CORRECTIONS, FAMILIES, TESTS, Difference, Mean, Settings
 from bridgeval.stats.tests import Friedman
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class Comparison(Exports):
         return (
             f"▲ significantly better, ▼ significantly worse{aimless}: the {CORRECTIONS[how.correction]} p of the "
             f"{TESTS[how.test]} is below {how.alpha:g}, in a family of {count} test(s): {FAMILIES[how.family]}. "
-            f"Intervals: {100 * (1 - how.alpha):g}% BCa of {how.resamples:,} resamples of users, seed {how.seed}."
+            f"Intervals: {100 * (1 - how.alpha):g}% BCa of {how.resamples:,} {BOOTSTRAPS[how.bootstrap]}, "
+            f"seed {how.seed}."
         )
 
     def footnotes(self) -> list[str]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bridgeval.engine.census import ORDERS, describe_reading, find_alarms
+from bridgeval.engine.census import LARGE_SHARE, ORDERS, describe_reading, find_alarms, find_gaps
 from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
-from bridgeval.errors import DuplicateRowsWarning, InputError, UnknownMetricError, warn_caller
+from bridgeval.errors import DuplicateRowsWarning, InputError, MissingContextWarning, UnknownMetricError, warn_caller
 from bridgeval.io.origin import Origin
 from bridgeval.report.exports import Exports
 from bridgeval.report.table_view import format_note
@@ -56,6 +56,8 @@ class Population:
         relevant_in_history: relevant rows whose item the user has in the history.
         lists: what ranked them ("score", "rank", "given") -> how many lists.
         lowest_gain, highest_gain: of the rows of the relevance; None when there are none.
+        without: table of the context that a metric reads, e.g. "item price" -> shown items, or users, without a value
+            in it, and the number of all.
     """
 
     users: int = 0
@@ -74,6 +76,7 @@ class Population:
     lists: Mapping[str, int] = field(default_factory=dict)
     lowest_gain: float | None = None
     highest_gain: float | None = None
+    without: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
@@ -81,7 +84,7 @@ class Population:
         known = {name: count for name, count in notes.items() if name in Population.__dataclass_fields__}
         left_out = {reason: notes[reason] for reason in REASONS if notes.get(reason)}
         lists = {order: notes[f"by {order}"] for order in ORDERS if notes.get(f"by {order}")}
-        return Population(**known, left_out=left_out, lists=lists)
+        return Population(**known, left_out=left_out, lists=lists, without=find_gaps(notes))
 
     def sentences(self, metrics: Iterable[Metric] = ()) -> list[str]:
         """Sentences: who was counted; then each oddity that occurred, and how these metrics treat it."""
@@ -102,7 +105,8 @@ class Population:
             "shown items are not in the catalogue": self.unknown_shown or 0,
             "relevant rows have an item that is not in the catalogue": self.unknown_relevant or 0,
         }
-        return lines + [f"{count:,} {what}" for what, count in odd.items() if count]
+        lines += [f"{count:,} {what}" for what, count in odd.items() if count]
+        return lines + [_describe_gap(table, *counts) for table, counts in self.without.items()]
 
     def describe_reading(self, metrics: Iterable[Metric] = ()) -> str:
         """What ranked the lists, which gains were read, and how these metrics count them."""
@@ -151,7 +155,7 @@ class Report(Exports, Mapping[str, float]):
         if table is None or value is None:
             return False
         defined = table.values[~np.isnan(table.values)]
-        return not len(defined) or bool(np.isclose(defined.mean(), value, rtol=1e-9, atol=1e-12))
+        return not len(defined) or is_same_mean(float(defined.mean()), value)
 
     def marked(self, name: str) -> str:
         """A metric's name with the report's label."""
@@ -228,6 +232,11 @@ class Report(Exports, Mapping[str, float]):
         raise UnknownMetricError(f"the report has no {name!r}", hint=f"it has {', '.join(self.results)}")
 
 
+def is_same_mean(mean: float, value: float) -> bool:
+    """Whether a number is this mean of per-user values, but for rounding."""
+    return bool(np.isclose(mean, value, rtol=1e-9, atol=1e-12))
+
+
 def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: int = 2_000, seed: int = 0) -> Slices:
     """The metrics of a report that are means over users, by slices.
 
@@ -292,6 +301,20 @@ def _warn(notes: Mapping[str, Any], asked: Iterable[Metric]) -> None:
     if repeated := notes.get("repeated_shown"):
         told = f"{repeated} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}"
         warn_caller(told, DuplicateRowsWarning)
+    for table, (lacking, whole) in find_gaps(notes).items():
+        if lacking > LARGE_SHARE * whole:
+            told = f"{_describe_gap(table, lacking, whole)}; metrics may leave these out: check that the ids match"
+            warn_caller(told, MissingContextWarning)
+
+
+def _describe_gap(table: str, lacking: int, whole: int) -> str:
+    """Says how many lack a value.
+
+    >>> _describe_gap("item price", 2, 1900)
+    "2 of 1,900 shown items have no 'price'"
+    """
+    side, _, name = table.partition(" ")
+    return f"{lacking:,} of {whole:,} {'shown items' if side == 'item' else 'users'} have no {name!r}"
 
 
 def _fate_shown(metrics: Iterable[Metric]) -> str:

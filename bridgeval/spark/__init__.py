@@ -4,6 +4,7 @@ role_frames      each argument as a Spark frame (user, item, numbers), and all o
 array_frames     frames with one row per user as long frames
 spark_source     SparkSource: one shuffle by user, one pass, states to the driver
 task             the work of an executor: Arrow batches -> whole users -> Slates -> states
+joint_source     several systems in one shuffle, their users paired on the executors
 history_context  popularity and catalogue of a history, counted on the executors
 per_user         per-user values that stay in Spark
 executors        checks of the executors, and their errors on the driver
@@ -13,7 +14,7 @@ job              the evaluation as a job: paths in, a table out
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.engine.source import TypedLoader
@@ -21,7 +22,7 @@ from bridgeval.hookspecs import Loader, hookimpl
 from bridgeval.io.frames import is_spark_frame
 
 if TYPE_CHECKING:
-    from bridgeval.engine.source import Source
+    from bridgeval.engine.source import JointSource, Source
     from bridgeval.spark.job import run as run
 
 
@@ -34,7 +35,14 @@ class SparkLoader(TypedLoader):
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source:
         from bridgeval.spark.spark_source import SparkSource
 
-        return SparkSource.of(recommendations, relevance, **extras)
+        return SparkSource.of({"recommendations": recommendations}, relevance, **extras)
+
+    def load_systems(self, systems: Mapping[str, Any], relevance: Any, /, **extras: Any) -> JointSource:
+        from bridgeval.spark.joint_source import SparkSystems
+        from bridgeval.spark.spark_source import SparkSource
+
+        shown = {f"recommendations {name}": value for name, value in systems.items()}
+        return SparkSystems(SparkSource.of(shown, relevance, **extras))
 
 
 @hookimpl

@@ -32,6 +32,7 @@ def run(
     metrics: Sequence[str] = ("nDCG@10", "Recall@10"),
     out: str | None = None,
     history: str | None = None,
+    context: Mapping[str, str] | None = None,
     columns: Mapping[str, str | None] | None = None,
     format: str = "parquet",
     convention: str | None = None,
@@ -49,6 +50,7 @@ def run(
             same run are replaced in formats that are files (parquet, orc, csv, json, avro), which are partitioned by
             run. Other formats are appended to.
         history: path of the training interactions.
+        context: name -> path of a small table by item or user, for metrics that ask for it.
         columns: part -> column name.
         format: of every table that is read or written: parquet, delta, orc, csv, json, ...
         convention: the toolkit that defines names without a prefix.
@@ -64,6 +66,7 @@ def run(
         _read(spark, truth, format),
         metrics,
         history=None if history is None else _read(spark, history, format),
+        context={name: _read(spark, path, format) for name, path in (context or {}).items()},
         columns=columns,
         convention=convention,
         per_user=per_user_out is not None,

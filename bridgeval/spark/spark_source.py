@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
 from pyspark.sql import functions as F, types as T
@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from bridgeval.engine.inputs import Inputs
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
-from bridgeval.engine.plan import Execution, Plan, States
+from bridgeval.engine.plan import Execution, Plan, States, merge_states
 from bridgeval.engine.state import Collected
 from bridgeval.errors import InputError
 from bridgeval.io.columns import Chosen, Role, check_chosen_columns
@@ -26,8 +26,9 @@ from bridgeval.spark.history_context import add_history
 from bridgeval.spark.job_progress import show_tasks
 from bridgeval.spark.per_user import KeptState, KeptValues, SparkUserTable
 from bridgeval.spark.role_frames import TaggedFrame, tag_frame, tag_users, unite_frames
-from bridgeval.spark.task import Task, UserCount, base_role
+from bridgeval.spark.task import Task, UserCount, base_role, is_shown, state_row
 from bridgeval.tables.context import Context
+from bridgeval.tables.named_tables import list_named_tables
 from bridgeval.tables.rows import Rows, read_rows
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class SparkSource:
 
     @staticmethod
     def of(
-        recommendations: Any,
+        shown: Mapping[str, Any],
         relevance: Any,
         *,
         mask_seen: bool = False,
@@ -65,10 +66,15 @@ class SparkSource:
         users: Any = None,
         **given: Any,
     ) -> SparkSource:
-        """Reads the schemas of Spark frames and the rows of other inputs; runs nothing in Spark."""
-        session = (recommendations if is_spark_frame(recommendations) else relevance).sparkSession
+        """Reads the schemas of Spark frames and the rows of other inputs; runs nothing in Spark.
+
+        Args:
+            shown: "recommendations" -> these, or `recommendations NAME` -> those of each of several systems.
+            relevance, mask_seen, columns, catalogue, users, **given: as in `evaluate`.
+        """
+        session = next(value for value in (*shown.values(), relevance) if is_spark_frame(value)).sparkSession
         positions = None if is_spark_frame(catalogue) else catalogue
-        rows = {"recommendations": recommendations, "relevance": relevance}
+        rows = {**shown, "relevance": relevance}
         rows |= _split_baselines(given.pop("baseline", None))
         rows |= {role: given.pop(role, None) for role in ("history", "prev_scores")}
         _check_given(rows, columns)
@@ -86,33 +92,39 @@ class SparkSource:
     @property
     def offers(self) -> frozenset[str]:
         offers = set(answered_needs(frozenset([*self.frames, *self.tables])))
+        offers |= list_named_tables(self.tables.get("context") or {})
         offers |= {baseline_column(role.partition(" ")[2]) for role in self.frames if role.startswith("baseline ")}
         offers.add("all users")
-        return frozenset(offers | {"score"} if "score" in self.frames["recommendations"].parts else offers)
+        scored = all("score" in frame.parts for role, frame in self.frames.items() if is_shown(role))
+        return frozenset(offers | {"score"} if scored else offers)
 
     def run(self, plan: Plan, how: Execution) -> States:
         """Runs one job for all metrics, after one over the history if a metric needs its items or their popularity."""
-        needed = self._select_frames(plan)
-        rows = unite_frames(needed)
         kept = tuple(at for at, state in enumerate(plan.start()) if isinstance(state, Collected))
         with show_tasks(self.session, how.rows), restore_errors():
-            check_executors(self.session, plan)
-            task = Task(
-                plan,
-                self._build_context(plan.needs),
-                {frame.role: frame.parts for frame in needed},
-                to_arrow_type(rows.schema["user"].dataType),
-                self._read_item_scores(plan.needs),
-                kept,
-                uuid.uuid4().hex if kept else "",
-                how.device.type,
-                how.batch_size,
-                self.mask_seen,
-            )
-            placed = rows.repartition("user").sortWithinPartitions("user")
+            task, placed = self.prepare(plan, how, kept)
             if kept:
                 return retry_lost_job(lambda: _collect_kept(task, placed))
-            return retry_lost_job(lambda: _collect(task, _merge(task, _fold(task, placed))))
+            return retry_lost_job(lambda: fold_partitions(task, placed))
+
+    def prepare(self, plan: Plan, how: Execution, kept: tuple[int, ...] = ()) -> tuple[Task, DataFrame]:
+        """The work of the executors, and the rows of all frames, shuffled by user."""
+        needed = self._select_frames(plan)
+        rows = unite_frames(needed)
+        check_executors(self.session, plan)
+        task = Task(
+            plan,
+            self._build_context(plan.needs),
+            {frame.role: frame.parts for frame in needed},
+            to_arrow_type(rows.schema["user"].dataType),
+            self._read_item_scores(plan.needs),
+            kept,
+            uuid.uuid4().hex if kept else "",
+            how.device.type,
+            how.batch_size,
+            self.mask_seen,
+        )
+        return task, rows.repartition("user").sortWithinPartitions("user")
 
     def _select_frames(self, plan: Plan) -> list[TaggedFrame]:
         """The frames that the plan reads user by user."""
@@ -126,14 +138,13 @@ class SparkSource:
             or "users of the history" in needs.users
         )
         read = {f"baseline {name}": True for name, _ in needs.baselines} | {
-            "recommendations": True,
             "relevance": True,
             "history": had or (known and "users" not in self.frames),
             "baseline": needs.reads("baseline_rank") or "users of the baseline" in needs.users,
             "prev_scores": needs.reads("prev_score") and not by_item,
             "users": known or "users given" in needs.users,
         }
-        return [frame for role, frame in self.frames.items() if read.get(role)]
+        return [frame for role, frame in self.frames.items() if is_shown(role) or read.get(role)]
 
     def _read_item_scores(self, needs: Needs) -> Rows | None:
         """Previous scores by item alone."""
@@ -143,7 +154,10 @@ class SparkSource:
         return read_rows(scores.frame.toArrow(), "prev_scores")
 
     def _build_context(self, needs: Needs) -> Context:
-        context = Inputs.of({}, {}, **{name: _collect_table(value) for name, value in self.tables.items()}).context
+        tables = {name: _collect_table(value) for name, value in self.tables.items()}
+        if named := self.tables.get("context"):
+            tables["context"] = {name: _collect_table(value) for name, value in named.items()}
+        context = Inputs.of({}, {}, **tables).context
         if "all users" in needs.users and "users" in self.frames:
             given = self.frames["users"].frame.select("user").distinct().count()
             context = replace(context, given_users=given)
@@ -180,7 +194,20 @@ def _split_baselines(baseline: Any) -> dict[str, Any]:
     return {"baseline": baseline}
 
 
-def _fold(task: Task, placed: DataFrame) -> DataFrame:
+class Folding(Protocol):
+    """The work on one partition, whose states merge place by place."""
+
+    def start(self) -> States: ...
+
+    def run(self, batches: Iterable[pa.RecordBatch], part: int) -> Iterator[pa.RecordBatch]: ...
+
+
+def fold_partitions(task: Folding, placed: DataFrame) -> States:
+    """The merged states of all partitions."""
+    return _collect(task, _merge(_fold(task, placed)))
+
+
+def _fold(task: Folding, placed: DataFrame, values: str = "") -> DataFrame:
     """A row of states for each partition, and rows of per-user values if the task keeps some."""
 
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -189,20 +216,17 @@ def _fold(task: Task, placed: DataFrame) -> DataFrame:
         context = TaskContext.get()
         return send_errors(task.run(batches, context.partitionId() if context else 0))
 
-    user = placed.schema["user"].dataType.simpleString()
-    values = f", user {user}, values array<double>" if task.kept else ""
     return placed.mapInArrow(fold, f"part int, states binary{values}")
 
 
-def _merge(task: Task, parts: DataFrame) -> DataFrame:
+def _merge(parts: DataFrame) -> DataFrame:
     """Merges the states of neighboring partitions on executors if there are too many for the driver."""
     partitions = int(parts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     if partitions <= FAN_IN:
         return parts
-    plan = task.plan
 
     def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return send_errors(_merge_groups(batches, plan))
+        return send_errors(_merge_groups(batches))
 
     group = F.floor(F.col("part") / FAN_IN).cast("int")
     neighbors = parts.select(group.alias("part"), F.col("part").alias("place"), "states")
@@ -210,31 +234,28 @@ def _merge(task: Task, parts: DataFrame) -> DataFrame:
     return gathered.mapInArrow(merge, "part int, states binary")
 
 
-def _merge_groups(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
-    from pyspark import cloudpickle
-
+def _merge_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     merged: dict[int, States] = {}
     for batch in batches:
         for part, states in zip(batch.column("part").to_pylist(), batch.column("states").to_pylist(), strict=True):
             found = pickle.loads(states)
-            merged[part] = plan.merge(merged[part], found) if part in merged else found
-    for part, states in merged.items():
-        yield pa.record_batch(
-            {"part": pa.array([part], pa.int32()), "states": pa.array([cloudpickle.dumps(states)], pa.binary())}
-        )
+            merged[part] = merge_states(merged[part], found) if part in merged else found
+    for part, found in merged.items():
+        yield state_row(part, found)
 
 
-def _collect(task: Task, parts: DataFrame) -> States:
+def _collect(task: Folding, parts: DataFrame) -> States:
     """The merged states, in the order of the partitions, so that a job that is run again gives the same digits."""
     found = parts.toArrow().sort_by("part")["states"].to_pylist()
-    return reduce(task.plan.merge, map(pickle.loads, found), task.start())
+    return reduce(merge_states, map(pickle.loads, found), task.start())
 
 
 def _collect_kept(task: Task, placed: DataFrame) -> States:
     """The same if per-user values stay in Spark: its cache keeps them, and a KeptState stands for each metric's."""
-    cached = _fold(task, placed).persist()
+    user = placed.schema["user"].dataType.simpleString()
+    cached = _fold(task, placed, f", user {user}, values array<double>").persist()
     kept = KeptValues(cached)
-    states = list(_collect(task, _merge(task, cached.where("states is not null").select("part", "states"))))
+    states = list(_collect(task, _merge(cached.where("states is not null").select("part", "states"))))
     for place, at in enumerate(task.kept):
         count = cast(UserCount, states[at])
         states[at] = KeptState(SparkUserTable(kept, place, count.defined, count.undefined))

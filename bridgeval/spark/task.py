@@ -68,34 +68,43 @@ class Task:
             batches: columns user, item, value, rank, row; sorted by user.
             part: the number of the partition.
         """
-        from pyspark import cloudpickle
-
-        how = Execution(_pick_device(self.device), self.batch_size)
+        how = self.execution
         neutral = self.start()
         states = neutral
         for chunk in join_whole_users(batches, ROWS_AT_ONCE):
-            found = fold(self.plan, self.inputs(chunk).slates(self.plan.needs), self.context, how)
+            found = self.fold(self.read_roles(chunk), how)
             if self.kept:
                 tables = {at: cast(Collected, found[at]).table() for at in self.kept}
                 yield self._user_rows(list(tables.values()))
                 found = tuple(UserCount.of(tables[at]) if at in tables else one for at, one in enumerate(found))
             states = self.plan.merge(states, found)
         if states is not neutral:
-            yield self._state_row(part, cloudpickle.dumps(states))
+            nothing = {"user": self.user_type, "values": pa.list_(pa.float64())} if self.kept else {}
+            yield state_row(part, states, nothing)
 
-    def inputs(self, chunk: pa.Table) -> Inputs:
-        """A chunk of whole users in the form that local Slates are made of."""
+    @property
+    def execution(self) -> Execution:
+        return Execution(_pick_device(self.device), self.batch_size)
+
+    def fold(self, given: Mapping[str, Any], how: Execution) -> States:
+        """The states of whole users, from the rows of each role."""
+        named = {role.partition(" ")[2]: rows for role, rows in given.items() if role.startswith("baseline ")}
+        others = {role: rows for role, rows in given.items() if " " not in role}
+        others = {"prev_scores": self.item_scores} | others
+        inputs = Inputs(**others, baselines=named, mask_seen=self.mask_seen)
+        return fold(self.plan, inputs.slates(self.plan.needs), self.context, how)
+
+    def read_roles(self, chunk: pa.Table) -> dict[str, Rows | Ids]:
+        """Role -> its rows in a chunk of whole users."""
         row, owner = chunk["row"].to_numpy(), np.cumsum(_first_rows(chunk["user"]), dtype=np.int64)
         tags = row >> TAG_BITS
-        given: dict[str, Any] = {"prev_scores": self.item_scores}
+        given = {}
         for tag, role in enumerate(self.parts):
             where = np.flatnonzero(tags == tag)
             if not _is_in_order(row[where], owner[where]):
                 where = where[np.lexsort((row[where], owner[where]))]
             given[role] = self._read_role(chunk.take(pa.array(where)), role)
-        named = {role: given.pop(role) for role in self.parts if " " in role}
-        baselines = {role.partition(" ")[2]: rows for role, rows in named.items()}
-        return Inputs(**given, baselines=baselines, mask_seen=self.mask_seen)
+        return given
 
     def _read_role(self, table: pa.Table, role: str) -> Rows | Ids:
         if role == "users":
@@ -106,11 +115,6 @@ class Task:
         rows = pa.table(columns)
         _refuse_missing(rows, role)
         return read_table_rows(rows, base_role(role))
-
-    def _state_row(self, part: int, states: bytes) -> pa.RecordBatch:
-        row = {"part": pa.array([part], pa.int32()), "states": pa.array([states], pa.binary())}
-        nothing = {"user": self.user_type, "values": pa.list_(pa.float64())} if self.kept else {}
-        return pa.RecordBatch.from_pydict(row | {name: pa.nulls(1, kind) for name, kind in nothing.items()})
 
     def _user_rows(self, tables: Sequence[UserTable]) -> pa.RecordBatch:
         """A row for each user: the values of all metrics, null where the user does not count."""
@@ -148,6 +152,14 @@ class UserCount:
         return UserCount(self.defined + other.defined, self.undefined + other.undefined)
 
 
+def state_row(part: int, states: States, nothing: Mapping[str, pa.DataType] | None = None) -> pa.RecordBatch:
+    """The states of a partition as a row, with further columns of these types in which it has nothing."""
+    from pyspark import cloudpickle
+
+    row = {"part": pa.array([part], pa.int32()), "states": pa.array([cloudpickle.dumps(states)], pa.binary())}
+    return pa.RecordBatch.from_pydict(row | {name: pa.nulls(1, kind) for name, kind in (nothing or {}).items()})
+
+
 def base_role(role: str) -> Role:
     """The kind of rows in a frame of this role.
 
@@ -155,6 +167,11 @@ def base_role(role: str) -> Role:
     ('history', 'baseline')
     """
     return cast(Role, role.partition(" ")[0])
+
+
+def is_shown(role: str) -> bool:
+    """Whether a role is that of recommendations to evaluate, of one system or of one of several."""
+    return base_role(role) == "recommendations"
 
 
 def _refuse_missing(table: pa.Table, role: str) -> None:

@@ -92,20 +92,24 @@ def bca_intervals(values: Floats, means: Floats, confidence: float) -> tuple[Flo
         means: `[B, m]` resampled means.
         confidence: e.g. 0.95.
     """
+    observed = values.mean(axis=0)
+    deviations = values - observed
+    return bca_ends(observed, np.square(deviations).sum(axis=0), (deviations**3).sum(axis=0), means, confidence)
+
+
+def bca_ends(
+    observed: Floats, squares: Floats, cubes: Floats, means: Floats, confidence: float
+) -> tuple[Floats, Floats]:
+    """The same from sums: the observed means, and the squared and cubed deviations from them, `[m]` each."""
     from scipy.special import ndtr, ndtri
 
-    observed = values.mean(axis=0)
     slack = np.abs(TIE * observed)
     below = ((means < observed - slack).mean(axis=0) + (means <= observed + slack).mean(axis=0)) / 2
     z = ndtri((1 + confidence) / 2)
     low, high = observed.copy(), observed.copy()
-    for column in np.flatnonzero((below > 0) & (below < 1)):
-        deviations = values[:, column] - observed[column]
-        squares = np.square(deviations).sum()
-        if not squares > 0:
-            continue
+    for column in np.flatnonzero((below > 0) & (below < 1) & (squares > 0)):
         bias = ndtri(below[column])
-        skew = (deviations**3).sum() / (6 * squares**1.5)
+        skew = cubes[column] / (6 * squares[column] ** 1.5)
         shifted = bias + np.array([-z, z])
         ends = ndtr(bias + shifted / (1 - skew * shifted))
         low[column], high[column] = np.quantile(means[:, column], ends)
@@ -124,7 +128,11 @@ def sign_flip_p(differences: Floats, flipped: Floats, exact: bool) -> Floats:
         flipped: `[B, m]` means under random signs.
         exact: whether `flipped` holds every pattern of signs.
     """
-    observed = differences.mean(axis=0)
+    return flipped_p(differences.mean(axis=0), flipped, exact)
+
+
+def flipped_p(observed: Floats, flipped: Floats, exact: bool) -> Floats:
+    """The same from the observed mean differences, `[m]`."""
     slack = np.abs(TIE * observed)
     own = 0 if exact else 1
     tries = len(flipped) + own

@@ -20,12 +20,13 @@ from bridgeval.stats.bootstrap import (
     sign_flip_p,
     user_draws,
 )
-from bridgeval.stats.paired_values import Pairs, Panel
+from bridgeval.stats.paired_values import Pairs, Panel, flatten_systems
 from bridgeval.stats.tests import Floats
 
 Test = Literal["t", "wilcoxon", "permutation"]
 Correction = Literal["holm", "bh", "none"]
 Family = Literal["all", "metric", "system"]
+Bootstrap = Literal["users", "poisson"]
 
 TESTS: Mapping[Test, str] = {
     "t": "paired t test",
@@ -41,6 +42,10 @@ FAMILIES: Mapping[Family, str] = {
     "all": "all metrics and systems",
     "metric": "all systems, each metric separately",
     "system": "all metrics, each system separately",
+}
+BOOTSTRAPS: Mapping[Bootstrap, str] = {
+    "users": "resamples of users",
+    "poisson": "Poisson resamples of users",
 }
 UNPAIRED = ("mannwhitneyu", "whitney_u_test", "kruskal", "kruskal_test", "ttest_ind", "welch", "unpaired")
 
@@ -58,6 +63,8 @@ class Settings:
         resamples: of the bootstrap and of the permutation test.
         halves: random half-samples of users for metrics that have no value for each user.
         seed: of everything random.
+        bootstrap: "users" draws as many users as there are; "poisson" draws each user by a hash of the id, so that sums
+            of parts of the users add up, see `bridgeval.stats.paired_state`.
     """
 
     test: Test = "t"
@@ -68,6 +75,7 @@ class Settings:
     resamples: int = 10_000
     halves: int = 200
     seed: int = 0
+    bootstrap: Bootstrap = "users"
 
     def check(self) -> Settings:
         """Returns these settings; raises BadParameterError if one of them cannot be used."""
@@ -78,7 +86,12 @@ class Settings:
                 f"choose one of {', '.join(TESTS)}",
                 argument="test",
             )
-        choices: Mapping[str, Mapping[Any, str]] = {"test": TESTS, "correction": CORRECTIONS, "family": FAMILIES}
+        choices: Mapping[str, Mapping[Any, str]] = {
+            "test": TESTS,
+            "correction": CORRECTIONS,
+            "family": FAMILIES,
+            "bootstrap": BOOTSTRAPS,
+        }
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise BadParameterError(
@@ -205,7 +218,7 @@ def estimate(values: Floats, pairs: Sequence[tuple[int, int]], how: Settings) ->
     change = np.zeros((len(pairs), users, metrics))
     for at, (old, new) in enumerate(pairs):
         change[at] = st.subtract(values[new], values[old])
-    flat, flat_change = _flatten(values), _flatten(change)
+    flat, flat_change = flatten_systems(values), flatten_systems(change)
     means, moved = np.full((3, flat.shape[1]), math.nan), np.full((3, flat_change.shape[1]), math.nan)
     if users:
         means[0], moved[0] = flat.mean(axis=0), flat_change.mean(axis=0)
@@ -235,12 +248,12 @@ def compare_pairs(
                 Mean(system, name, *found.means[:, place, at].tolist()) for place, system in enumerate(panel.systems)
             ]
             differences[column] = [
-                _difference(
+                make_difference(
                     name,
                     pair,
                     found.means[0, [panel.systems.index(one) for one in pair], at],
                     found.moved[:, place, at],
-                    found.change[place, :, at],
+                    _count_signs(found.change[place, :, at]),
                     {test: numbers[place, at] for test, numbers in tests.items()},
                     higher_is_better(name, known),
                     how,
@@ -254,7 +267,7 @@ def compare_pairs(
 def _test(change: Floats, how: Settings) -> dict[str, Floats]:
     """The tests of differences `[pairs, n, m]`, `[pairs, m]` each; NaN below two users."""
     pairs, users, metrics = change.shape
-    flat = _flatten(change)
+    flat = flatten_systems(change)
     names = ("t", "p_t", "wilcoxon", "p_wilcoxon", "p_permutation", "d_z", "spread")
     if users < 2:
         return {name: np.full((pairs, metrics), math.nan) for name in names}
@@ -268,11 +281,6 @@ def _test(change: Floats, how: Settings) -> dict[str, Floats]:
     return {name: column.reshape(pairs, metrics) for name, column in zip(names, columns, strict=True)}
 
 
-def _flatten(values: Floats) -> Floats:
-    """`[k, n, m]` as `[n, k * m]`."""
-    return np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(values.shape[1], -1)
-
-
 def permutation_p(change: Floats, how: Settings) -> Floats:
     """The sign-flip test of differences `[n, m]`: p, `[m]`; exact where no more sign patterns exist than resamples."""
     users = len(change)
@@ -281,19 +289,34 @@ def permutation_p(change: Floats, how: Settings) -> Floats:
     return sign_flip_p(change, resample_means(change, blocks), exact)
 
 
-def _difference(
+def _count_signs(change: Floats) -> tuple[int, int, int]:
+    """How many users there are, and for how many the value is higher, and lower."""
+    return len(change), int((change > 0).sum()), int((change < 0).sum())
+
+
+def make_difference(
     metric: str,
     pair: tuple[str, str],
     values: Floats,
     moved: Floats,
-    change: Floats,
+    counts: tuple[int, int, int],
     tests: Mapping[str, Any],
     better: bool | None,
     how: Settings,
 ) -> Difference:
-    users = len(change)
-    gain = -change if better is False else change
-    wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
+    """The difference of a pair in one metric.
+
+    Args:
+        pair: (baseline, system).
+        values: their values.
+        moved: mean difference, low and high end of its interval.
+        counts: users; those with a higher, and with a lower value.
+        tests: the statistics and p by the name of their fields, and the `spread` of the differences.
+        better: whether higher is better.
+        how: the settings.
+    """
+    users, higher, lower = counts
+    wins, losses = (lower, higher) if better is False else (higher, lower)
     ties = users - wins - losses
     numbers: dict[str, Any] = {name: float(value) for name, value in tests.items()}
     spread = numbers.pop("spread")

@@ -21,6 +21,7 @@ from bridgeval.tables.ids import Ids
 
 # (baseline, system)
 Pairs = Sequence[tuple[str, str]]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -89,20 +90,34 @@ class Panel:
             found.setdefault(np.packbits(complete[:, column]).tobytes(), []).append(column)
         return [(np.array(columns), complete[:, columns[0]]) for columns in found.values()]
 
+    @property
+    def absent(self) -> tuple[Counts, Counts]:
+        """`[k, m]` each: users of the others that a system has no entry for, and entries without a value."""
+        undefined = np.isnan(self.values) & self.present
+        missing = self.present.any(axis=0) & ~self.present
+        return missing.sum(axis=1), (undefined & self.present.all(axis=0)).sum(axis=1)
+
     def notes(self) -> list[str]:
         """Sentences that say which users are excluded from the pairs, and why."""
-        counts: dict[str, list[str]] = {}
-        undefined = np.isnan(self.values) & self.present
-        everywhere = np.asarray(self.present.all(axis=0))
-        for column, metric in enumerate(self.metrics):
-            for at, system in enumerate(self.systems):
-                missing = int((self.present[:, :, column].any(axis=0) & ~self.present[at, :, column]).sum())
-                lost = int((undefined[at, :, column] & everywhere[:, column]).sum())
-                if missing:
-                    counts.setdefault(f"{system} has no entry for {missing:,} user(s) of the others", []).append(metric)
-                if lost:
-                    counts.setdefault(f"{system} has an undefined value for {lost:,} user(s)", []).append(metric)
-        return [f"{what} ({_join(metrics)}); they are excluded from all systems." for what, metrics in counts.items()]
+        return explain_absent(self.systems, self.metrics, *self.absent)
+
+
+def explain_absent(systems: Sequence[str], metrics: Sequence[str], missing: Counts, lost: Counts) -> list[str]:
+    """Sentences about users that are excluded from the pairs, see `Panel.absent`."""
+    counts: dict[str, list[str]] = {}
+    for column, metric in enumerate(metrics):
+        for at, system in enumerate(systems):
+            if absent := int(missing[at, column]):
+                counts.setdefault(f"{system} has no entry for {absent:,} user(s) of the others", []).append(metric)
+            if undefined := int(lost[at, column]):
+                counts.setdefault(f"{system} has an undefined value for {undefined:,} user(s)", []).append(metric)
+    return [f"{what} ({_join(metrics)}); they are excluded from all systems." for what, metrics in counts.items()]
+
+
+def flatten_systems(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`[k, n, m]` as `[n, k * m]`: a row for each user."""
+    systems, users, metrics = values.shape
+    return np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(users, systems * metrics)
 
 
 def _join(names: Sequence[str]) -> str:

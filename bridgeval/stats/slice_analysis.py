@@ -54,12 +54,13 @@ def slice_values(
         known: name -> metric.
         how: intervals and seed.
     """
+    check_item_slices(labels, panel, item_slices)
     slicing = _Slicing(panel, pairs, known, how)
     rows: list[SliceMean | SliceChange] = []
     for kind, label, users in find_members(labels, panel.users):
         rows += slicing.rows(panel.take_users(users), np.ones(len(panel.users)), kind, label, "user")
     for kind in [one.kind for one in labels if one.side == "item"]:
-        rows += slicing.item_rows(kind, _find_shared_slices(panel, item_slices, kind))
+        rows += slicing.item_rows(kind, find_shared_slices(panel, item_slices, kind))
     means = tuple(row for row in rows if isinstance(row, SliceMean))
     changes = tuple(row for row in rows if isinstance(row, SliceChange))
     return Slices(means, changes, tuple(name for name in known if name not in panel.metrics))
@@ -76,21 +77,27 @@ def find_members(labels: Sequence[Labels], users: Ids) -> Iterator[tuple[str, st
                     yield kind.kind, label, where
 
 
-def _find_shared_slices(panel: Panel, systems: ItemSlices, kind: str) -> dict[str, dict[str, ItemSlice]]:
+def check_item_slices(labels: Sequence[Labels], panel: Panel, systems: ItemSlices) -> None:
+    """Raises if a kind of slices of items is asked for, and a system has none of it."""
+    for kind in [one.kind for one in labels if one.side == "item"]:
+        for system in panel.systems:
+            if not any(one.kind == kind for one in systems.get(system, ())):
+                who = f"system {system!r}" if system else "the report"
+                raise InputError(
+                    f"{who} cannot be sliced by items: this needs the lists, and per-user values do not have them",
+                    f"no slices by {kind}",
+                    "evaluate with {argument}, or give recommendations",
+                    argument="by",
+                )
+
+
+def find_shared_slices(panel: Panel, systems: ItemSlices, kind: str) -> dict[str, dict[str, ItemSlice]]:
     """Label -> system -> slice, of labels that all systems have."""
     found: dict[str, dict[str, ItemSlice]] = {}
     for system in panel.systems:
-        own = {one.label: one for one in systems.get(system, ()) if one.kind == kind}
-        if not own:
-            who = f"system {system!r}" if system else "the report"
-            raise InputError(
-                f"{who} cannot be sliced by items: this needs the lists, and per-user values do not have them",
-                f"no slices by {kind}",
-                "evaluate with {argument}, or give recommendations",
-                argument="by",
-            )
-        for label, one in own.items():
-            found.setdefault(label, {})[system] = one
+        for one in systems.get(system, ()):
+            if one.kind == kind:
+                found.setdefault(one.label, {})[system] = one
     return {label: own for label, own in found.items() if len(own) == len(panel.systems)}
 
 
@@ -137,7 +144,7 @@ class _Slicing:
     def item_rows(self, kind: str, slices: Mapping[str, Mapping[str, ItemSlice]]) -> Iterator[SliceMean | SliceChange]:
         """The rows of all slices of items of one kind (label -> system -> slice)."""
         panel = self.panel
-        relevant = {label: _count_relevant(panel.users, own) for label, own in slices.items()}
+        relevant = {label: count_relevant(panel.users, own) for label, own in slices.items()}
         wanted = sum(relevant.values(), np.zeros(len(panel.users)))
         added: dict[tuple[str, str, str], float] = {}
         for label, own in slices.items():
@@ -164,7 +171,7 @@ class _Slicing:
                         yield SliceChange(kind, TOGETHER, name, new, old, count, 0.0, nan, nan, nan, rest, "item")
 
 
-def _count_relevant(users: Ids, own: Mapping[str, ItemSlice]) -> Floats:
+def count_relevant(users: Ids, own: Mapping[str, ItemSlice]) -> Floats:
     """`[U]`: how many relevant items of the slice each user has; the truth is the same for all systems."""
     table = next(iter(own.values())).relevant
     counts = np.zeros(len(users))

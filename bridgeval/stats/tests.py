@@ -168,12 +168,20 @@ def friedman(values: Floats, alpha: float = 0.05) -> Friedman:
     """
     from scipy import stats
 
-    users, systems = values.shape
+    users = len(values)
     ranks = stats.rankdata(-values, axis=1).mean(axis=0)
     ties_all = bool((values == values[:, :1]).all())
     test = (math.nan, math.nan) if ties_all else stats.friedmanchisquare(*values.T)
+    return nemenyi(users, ranks, float(test[0]), float(test[1]), alpha)
+
+
+def nemenyi(users: int, ranks: Floats, statistic: float, p: float, alpha: float) -> Friedman:
+    """Friedman's test, whose statistic and p are known, with Nemenyi's, from the mean ranks `[k]` of n users."""
+    from scipy import stats
+
+    systems = len(ranks)
     scale = math.sqrt(systems * (systems + 1) / (6 * users)) / math.sqrt(2)
     gaps = np.abs(ranks[:, None] - ranks)
     pairwise = stats.studentized_range.sf(gaps / scale, systems, np.inf)
     critical = stats.studentized_range.ppf(1 - alpha, systems, np.inf) * scale
-    return Friedman(users, ranks, float(test[0]), float(test[1]), float(critical), np.where(gaps > 0, pairwise, 1.0))
+    return Friedman(users, ranks, statistic, p, float(critical), np.where(gaps > 0, pairwise, 1.0))

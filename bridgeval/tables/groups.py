@@ -35,7 +35,7 @@ def read_groups(value: Any, side: str, argument: str = "") -> Table:
         return value
     argument = argument or f"{side}_groups"
     ids, given = _two_columns(value, side, argument)
-    labels, label_codes = _encode_labels(given)
+    labels, label_codes = encode_labels(given)
     vocabulary, (codes,) = encode_ids([ids])
     if len(vocabulary) != len(ids):
         raise BadValueError(
@@ -60,10 +60,10 @@ def read_features(value: Any) -> Table:
         given: Any = [label for _, label in pairs]
         weights = np.ones(len(pairs))
     else:
-        ids, others = _drop_unlabeled(*_split_id(_frame(value, "item_features"), "item", "item_features"))
+        ids, others = drop_unlabeled(*split_id(read_frame(value, "item_features"), "item", "item_features"))
         given = others[0]
         weights = others[1].to_numpy().astype(np.float64) if others.num_columns > 1 else np.ones(len(ids))
-    labels, columns = _encode_labels(given)
+    labels, columns = encode_labels(given)
     vocabulary, (codes,) = encode_ids([ids])
     values = np.zeros((len(vocabulary), len(labels)))
     values[codes, columns] = weights
@@ -75,7 +75,7 @@ def read_ids(value: Any, what: str) -> Ids:
     if isinstance(value, Ids):
         ids = value
     elif is_frame(value) and hasattr(value, "columns"):
-        ids, _ = _split_id(to_table(value), "user" if "user" in what else "item", what)
+        ids, _ = split_id(to_table(value), "user" if "user" in what else "item", what)
     elif not isinstance(value, Iterable):
         raise InputError(
             f"{what} cannot be read", f"an object of type {type(value).__name__}", "give a sequence of ids, or a frame"
@@ -91,7 +91,7 @@ def _labels(labels: Any) -> Iterable[Any]:
     return [labels] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
 
 
-def _encode_labels(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
+def encode_labels(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
     """Distinct labels, sorted within their types, and the position of each given label among them."""
     if isinstance(given, list):
         different = list(dict.fromkeys(given))
@@ -113,15 +113,15 @@ def _two_columns(value: Any, side: str, argument: str) -> tuple[Ids, Any]:
     if isinstance(value, Mapping):
         labeled = {one: label for one, label in value.items() if label is not None}
         return Ids.of(list(labeled), f"{side} ids in {argument}"), list(labeled.values())
-    table = _frame(value, argument)
-    ids, others = _split_id(table, side, argument)
+    table = read_frame(value, argument)
+    ids, others = split_id(table, side, argument)
     if others.num_columns != 1:
         raise MissingColumnError(
             f"{argument} must have the {side} id and one column with its group",
             f"columns {table.column_names}",
             "select the two columns",
         )
-    ids, others = _drop_unlabeled(ids, others)
+    ids, others = drop_unlabeled(ids, others)
     return ids, others[0]
 
 
@@ -130,7 +130,7 @@ def _to_takeable(kind: pa.DataType) -> pa.DataType:
     return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
-def _drop_unlabeled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
+def drop_unlabeled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
     """Drops rows that have no label in the first column."""
     labeled = pc.invert(pc.is_null(others[0], nan_is_null=True))
     if pc.all(labeled).as_py():
@@ -138,7 +138,8 @@ def _drop_unlabeled(ids: Ids, others: pa.Table) -> tuple[Ids, pa.Table]:
     return ids.take(np.flatnonzero(labeled.to_numpy())), others.filter(labeled)
 
 
-def _frame(value: Any, argument: str) -> pa.Table:
+def read_frame(value: Any, argument: str) -> pa.Table:
+    """The Arrow table of a frame."""
     if not is_frame(value):
         raise InputError(
             f"{argument} cannot be read",
@@ -148,7 +149,7 @@ def _frame(value: Any, argument: str) -> pa.Table:
     return to_table(value)
 
 
-def _split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]:
+def split_id(table: pa.Table, side: str, argument: str) -> tuple[Ids, pa.Table]:
     """The ids and the other columns, without rows that have no id."""
     aliases = USER if side == "user" else ITEM
     found = find_named(table.column_names, aliases)

@@ -156,7 +156,8 @@ def its_needs_can_be_met(trial: Trial) -> None:
     """Every need that it declares is one that an argument of `evaluate` answers."""
     needs = trial.metric.needs()
     require(isinstance(needs, Needs), f"needs() gives {needs!r}")
-    unknown = [one for one in sorted(needs.required) if one not in NEEDS and not one.startswith("baseline_rank")]
+    answered = {*NEEDS, *needs.named_tables}
+    unknown = [one for one in sorted(needs.required) if one not in answered and not one.startswith("baseline_rank")]
     require(not unknown, f"it needs {unknown[:1]}")
 
 
@@ -341,7 +342,7 @@ def its_value_is_the_mean_of_users(trial: Trial) -> None:
 def it_reads_what_it_declares(trial: Trial) -> None:
     """It answers alike where there is nothing but the lists and what `needs()` declares."""
     context, needs = trial.context, trial.metric.needs()
-    declared = needs.context | needs.optional | needs.users
+    declared = needs.context | needs.named_tables | needs.optional | needs.users
     known = Context(
         context.catalogue if "catalogue" in declared else None,
         {name: table for name, table in context.items.items() if f"item {name}" in declared},

@@ -19,7 +19,7 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
-from bridgeval.tables.context import Context
+from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Slates
 from bridgeval.testing.law import require
@@ -45,9 +45,16 @@ class Trial:
         (slates,) = self.world.inputs.slates(self.plan.needs)
         return slates
 
-    @property
+    @cached_property
     def context(self) -> Context:
-        return self.world.inputs.context
+        """The context of the world, and numbers for tables that the metric asks for by name and the world lacks."""
+        context, needs = self.world.inputs.context, self.plan.needs
+        items, users = (make_numbers(ids) for ids in (self.slates.items, self.slates.users))
+        return replace(
+            context,
+            items={**dict.fromkeys(needs.items, items), **context.items},
+            users={**dict.fromkeys(needs.by_user, users), **context.users},
+        )
 
     @cached_property
     def state(self) -> Any:
@@ -88,6 +95,12 @@ class Trial:
         depth = needs.depth if needs.depth is None else max(needs.depth, 1)
         batch = lay_out(slates, 0, len(slates), device)
         return Watched(batch, Lookup(self.context, slates, device), depth, needs)
+
+
+def make_numbers(ids: Ids) -> Table:
+    """A number for most of these ids; every fifth has none."""
+    kept = np.flatnonzero(np.arange(len(ids)) % 5 != 3)
+    return Table(ids.take(kept), 0.5 + kept % 4, default=np.nan)
 
 
 class Watched(Blocks):

@@ -1,10 +1,10 @@
-"""One metric: how far down is the first relevant item?"""
+"""Two metrics: how far down is the first relevant item, and how dear are the items shown?"""
 
 from dataclasses import dataclass
 
 import torch
 
-from bridgeval.plugin import Hits, TopKMetric, hookimpl
+from bridgeval.plugin import Hits, ItemColumn, Needs, TopKMetric, hookimpl
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,19 @@ class FirstHitPlace(TopKMetric):
         return torch.where(hits.any(1), before + 1.0, torch.nan)
 
 
+@dataclass(frozen=True)
+class ShownPrice(TopKMetric):
+    """The mean price of the first k items, of those that have one; undefined for users who were shown none."""
+
+    name = "ShownPrice"
+
+    def needs(self):
+        return super().needs() | Needs(items={"price"})
+
+    def values(self, blocks):
+        return blocks[ItemColumn("price", self.ranking)][:, : self.k].nanmean(1)
+
+
 @hookimpl
 def bridgeval_metrics():
-    return [FirstHitPlace]
+    return [FirstHitPlace, ShownPrice]

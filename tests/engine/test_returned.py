@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -29,8 +29,8 @@ class Ratio(RatioMetric):
 @dataclass(frozen=True)
 class Returning(Metric):
     name = "Returning"
-    state: Any = None
-    result: Any = None
+    state: Any = field(default=None, compare=False)
+    result: Any = field(default=None, compare=False)
 
     def start(self):
         return Sums()
@@ -39,7 +39,7 @@ class Returning(Metric):
         return self.state
 
     def compute(self, state):
-        return self.result(state) if callable(self.result) else self.result
+        return self.result
 
 
 @pytest.mark.parametrize("over", ["mean", "pooled"])
@@ -65,17 +65,28 @@ def test_a_denominator_is_a_number_or_one_for_each_user(over, below):
 
 
 @pytest.mark.parametrize(
-    ("metric", "message"),
+    ("state", "result", "message"),
     [
-        (Returning(), "update of Returning.* must give a state.*found: NoneType"),
-        (Returning(ONES), r"update of Returning.* must give a state.*found: Tensor of shape \[2\]"),
-        (Returning(Sums()), "compute of Returning.* must give a Result; found: NoneType"),
-        (Returning(Sums(), 0.5), "compute of Returning.* must give a Result; found: float"),
-        (Returning(Sums(), Result("high")), "must give plain numbers: its value is none; found: str"),  # type: ignore[arg-type]
-        (Returning(Sums(), Result(0.5, {"rock": ONES})), r"plain numbers: rock is none; found: Tensor of shape \[2\]"),  # type: ignore[dict-item]
-        (Returning(Sums(), lambda state: 1 / state["none"]), "Returning.* failed in compute.*ZeroDivisionError"),
+        (None, None, "update of Returning.* must give a state.*found: NoneType"),
+        (ONES, None, r"update of Returning.* must give a state.*found: Tensor of shape \[2\]"),
+        (Sums(), None, "compute of Returning.* must give a Result; found: NoneType"),
+        (Sums(), 0.5, "compute of Returning.* must give a Result; found: float"),
+        (Sums(), Result("high"), "must give plain numbers: its value is none; found: str"),  # type: ignore[arg-type]
+        (Sums(), Result(0.5, {"rock": ONES}), r"numbers: rock is none; found: Tensor of shape \[2\]"),  # type: ignore[dict-item]
     ],
 )
-def test_a_state_or_a_result_of_a_wrong_type_is_told(metric, message):
+def test_a_state_or_a_result_of_a_wrong_type_is_told(state, result, message):
     with pytest.raises(MetricFailedError, match=f"(?s){message}"):
-        bridgeval.evaluate(SHOWN, RELEVANT, metric)
+        bridgeval.evaluate(SHOWN, RELEVANT, Returning(state, result))
+
+
+def test_an_error_in_compute_names_the_metric():
+    @dataclass(frozen=True)
+    class Dividing(Returning):
+        name = "Dividing"
+
+        def compute(self, state):
+            return Result(1 / state["none"])
+
+    with pytest.raises(MetricFailedError, match=r"Dividing.* failed in compute.*ZeroDivisionError"):
+        bridgeval.evaluate(SHOWN, RELEVANT, Dividing(Sums()))
