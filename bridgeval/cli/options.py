@@ -70,10 +70,10 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
-        from bridgeval import spec
+        from bridgeval.cli.metric_cache import list_names
 
         start = incomplete.lower()
-        return [click.shell_completion.CompletionItem(name) for name in spec.names() if name.lower().startswith(start)]
+        return [click.shell_completion.CompletionItem(name) for name in list_names() if name.lower().startswith(start)]
 
 
 TRUTH = click.option("--truth", "relevance", type=FILE, help="The relevant items, if they are not the last file.")
