@@ -90,7 +90,7 @@ def _answers(
 
 
 def _is_number(theirs: Any) -> bool:
-    return isinstance(theirs, int | float) and not math.isnan(theirs)
+    return isinstance(theirs, int | float) and math.isfinite(theirs)
 
 
 def _outside(where: str, record: dict[str, Any], reason: str) -> Iterator[Comparison]:
