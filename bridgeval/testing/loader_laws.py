@@ -24,6 +24,7 @@ from bridgeval.engine.needs import answered_needs
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import Source, Sources, make_source
 from bridgeval.engine.summary import Result
+from bridgeval.errors import BridgevalWarning
 from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MAE, MRR, Precision, Recall, nDCG
@@ -220,9 +221,8 @@ def evaluate_gives_the_same(trial: LoaderTrial) -> None:
     It passes None for what is not given, as `columns=None`.
     """
     given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
-    with warnings.catch_warnings():
-        # Of the repeated rows and strange users of the world.
-        warnings.simplefilter("ignore")
+    # Of the repeated rows and strange users of the world.
+    with warnings.catch_warnings(action="ignore", category=BridgevalWarning):
         expected = evaluate(trial.world.recommendations, trial.world.relevance, METRICS, per_user=True, **given)
         found = evaluate(
             trial.recommendations, trial.relevance, METRICS, per_user=True, loader=trial.loader, **trial.extras
