@@ -105,8 +105,8 @@ class ByItems(Metric):
             batch.start,
             batch.stop,
             batch.shown,
-            ListBatch(relevant.part(batch.start, batch.stop), len(batch.slates.items), batch.device),
-            batch.device,
+            ListBatch(relevant.part(batch.start, batch.stop), len(batch.slates.items), batch.cargo),
+            batch.cargo,
         )
         return plan.update(Blocks(part, lookup, blocks.depth, blocks.needs))
 

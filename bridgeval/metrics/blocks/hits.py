@@ -63,7 +63,7 @@ class HitList:
     @cached_property
     def ordinals(self) -> Tensor:
         """`[n]` float64: 1 for a user's first hit, 2 for the second, ...; of hits that are together, their last."""
-        counts = torch.bincount(self.rows, minlength=self.users)
+        counts = sum_by_code(self.rows, self.users).long()
         before = counts.cumsum(0) - counts
         ordinals = torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
         if self.together:
@@ -269,7 +269,7 @@ class EarlyHits(Block[Tensor]):
         stop = early_places(blocks[RelevantCount(self.relevance)], self.multiple)
         if self.cut_at is not None:
             stop = stop.clamp(max=self.cut_at)
-        return sum_by_code(rows[places < stop[rows]], len(blocks))
+        return sum_by_code(rows, len(blocks), places < stop[rows])
 
 
 def early_places(relevant: Tensor, multiple: float) -> Tensor:
