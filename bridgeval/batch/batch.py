@@ -193,12 +193,10 @@ class ListBatch:
     def column(self, name: str) -> Tensor:
         if name not in self._columns:
             pairs = self.pairs.get(name)
-            cells = (
-                look_up(pairs, self.items, self.cargo)
-                if pairs is not None
-                else self._lay_out(self.lists.columns[name], 0)
-            )
-            self._columns[name] = cells
+            if pairs is not None:
+                self._columns[name] = look_up(pairs, self.items, self.cargo)
+            else:
+                self._columns[name] = self._lay_out(self.lists.columns[name], 0)
         return self._columns[name]
 
     def count_held(self, items: Tensor) -> Tensor:
@@ -265,6 +263,9 @@ class Batch:
     Attributes:
         shown: what they were shown, `[B, K]`.
         relevant: what proved relevant, `[B, R]`, with the column `gain`.
+        cargo: what takes arrays of the host to the device.
+        user_columns: name -> `[B]`.
+        had: what users have in the history, `[B, H]`; None if it is not known.
     """
 
     slates: Slates
@@ -273,6 +274,8 @@ class Batch:
     shown: Shown
     relevant: ListBatch
     cargo: Cargo
+    user_columns: Mapping[str, npt.NDArray[Any]]
+    had: ListBatch | None
 
     @property
     def device(self) -> torch.device:
@@ -281,31 +284,20 @@ class Batch:
     def __len__(self) -> int:
         return self.stop - self.start
 
-    @cached_property
+    @property
     def history(self) -> ListBatch:
         """The items that each user has in the history, `[B, H]`."""
-        if self.slates.history is None:
+        if self.had is None:
             raise NeedError("the history of the users is not known", hint="give {argument}", argument="history")
-        return ListBatch(self.slates.history.part(self.start, self.stop), len(self.slates.items), self.cargo)
-
-    def announce(self) -> None:
-        """Has the columns of users and the history sent to the device together with the lists."""
-        if self.device.type != "cpu":
-            self.cargo.add(*self._user_columns.values())
-            if self.slates.history is not None:
-                self.history  # noqa: B018  (its arrays are added when it is made)
+        return self.had
 
     def has_user_column(self, name: str) -> bool:
         """Whether there is a column of this name."""
-        return name in self.slates.user_columns
+        return name in self.user_columns
 
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""
-        return self.cargo.take(self._user_columns[name])
-
-    @cached_property
-    def _user_columns(self) -> Mapping[str, npt.NDArray[Any]]:
-        return {name: column[self.start : self.stop] for name, column in self.slates.user_columns.items()}
+        return self.cargo.take(self.user_columns[name])
 
 
 def batches(slates: Slates, device: torch.device, batch_size: int | None = None, workers: int = 1) -> Iterator[Batch]:
@@ -331,15 +323,18 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
 def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batch:
     """Lays out users `start` to `stop`."""
     pad, cargo = len(slates.items.values), Cargo(device)
-    # Slates of scores have `ShownRows` in place of lists; the tables know nothing of tensors.
+    relevant = ListBatch(slates.relevant.part(start, stop), pad, cargo)
+    history = None if slates.history is None else ListBatch(slates.history.part(start, stop), pad, cargo)
+    columns = {name: column[start:stop] for name, column in slates.user_columns.items()}
+    cargo.add(*columns.values())
+    # Slates of scores have `ShownRows` in place of lists; the tables know nothing of tensors. They come last: to mask
+    # what users have seen is the first thing that asks for arrays on the device, and sends all of them there.
     lists: Lists | ShownRows = slates.shown
     if isinstance(lists, Lists):
         shown: Shown = ListBatch(lists.part(start, stop), pad, cargo, vocabulary=slates.items)
     else:
         shown = lists.lay_out(start, stop, pad, cargo)
-    batch = Batch(slates, start, stop, shown, ListBatch(slates.relevant.part(start, stop), pad, cargo), cargo)
-    batch.announce()
-    return batch
+    return Batch(slates, start, stop, shown, relevant, cargo, columns, history)
 
 
 def _count_fitting(widths: npt.NDArray[np.int64], budget: int) -> int:

@@ -451,6 +451,22 @@ def sum_at_cutoffs(
     """
     ends = torch.tensor(cutoffs, dtype=torch.int64, device=places.device)
     # Each entry is added to the first cutoff that it is within; those beyond the last are left out.
-    step = torch.searchsorted(ends, places.contiguous(), right=True)
-    sums = sum_by_code(torch.where(step < len(ends), step * size + rows, len(ends) * size), len(ends) * size, values)
-    return torch.stack(list(accumulate(sums.view(len(ends), size).unbind())))
+    return sum_by_step(rows, torch.searchsorted(ends, places.contiguous(), right=True), len(cutoffs), size, values)
+
+
+def sum_by_step(codes: Tensor, steps: Tensor, count: int, size: int, values: Tensor | None = None) -> Tensor:
+    """`[count, size]` float64: for each code, how many entries are of each step or an earlier one, or the sum of their
+    values.
+
+    Args:
+        codes: `[n]` int64, below `size`.
+        steps: `[n]` int64 from 0 up; entries of the step `count` are left out.
+        values: `[n]`.
+
+    >>> sum_by_step(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 2]), 2, 2)
+    tensor([[1., 0.],
+            [2., 0.]], dtype=torch.float64)
+    """
+    # What is left out has a code from `count * size` up.
+    sums = sum_by_code((steps * size + codes).clamp(max=count * size), count * size, values)
+    return torch.stack(list(accumulate(sums.view(count, size).unbind())))

@@ -138,6 +138,12 @@ class Blocks:
     def context(self) -> Context:
         return self.lookup.context
 
+    @property
+    def ends(self) -> Tensor:
+        """`[cutoffs]` int64: the cutoffs, uploaded once for all batches."""
+        make = lambda: torch.tensor(self.cutoffs, dtype=torch.int64, device=self.device)  # noqa: E731
+        return self.lookup.once(("cutoffs", self.cutoffs), make)
+
     @cached_property
     def ranks(self) -> Tensor:
         """`[K]` float64: 1, 2, 3, ..."""

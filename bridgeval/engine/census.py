@@ -105,7 +105,8 @@ class Census(Metric):
             return Counts(Sums(sums))
         # Grades and ratings are whole numbers or halves; scores rarely are.
         sums["odd gains"] = int(np.count_nonzero(gains * 2 % 1))
-        return Counts(Sums(sums), *map(float, blocks[GainRange()]))
+        lowest, highest = blocks[GainRange()]
+        return Counts(Sums(sums), float(lowest), float(highest))
 
     def compute(self, state: Any) -> Result:
         gains = {"lowest_gain": state.lowest, "highest_gain": state.highest} if state.lowest <= state.highest else {}
