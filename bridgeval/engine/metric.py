@@ -24,6 +24,7 @@ from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, Ties
 from bridgeval.choices import check_choices, list_choices
 from bridgeval.engine.blocks import Block, Blocks, Counted, RelevantCount, ShownCount, Users
 from bridgeval.engine.needs import Needs
+from bridgeval.engine.returned import check_ratio, check_values
 from bridgeval.engine.state import Collected, Floats, Moments, State, Sums, Tally
 from bridgeval.engine.summary import (
     LEAST_IN_PRODUCT,
@@ -37,7 +38,7 @@ from bridgeval.engine.summary import (
     Result,
     half_width,
 )
-from bridgeval.errors import BadParameterError, MetricFailedError
+from bridgeval.errors import BadParameterError
 from bridgeval.tables.ids import Ids
 
 # The cutoff beyond the end of every list: of metrics that are asked for without one.
@@ -423,8 +424,13 @@ class RatioMetric(PrefixMetric):
         raise NotImplementedError(f"{type(self).__name__} must define ratio(blocks)")
 
     def values(self, blocks: Blocks) -> Tensor:
-        above, below = self.ratio(blocks)
+        above, below = self._read_ratio(blocks)
         return above / below
+
+    def _read_ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
+        ratio = self.ratio(blocks)
+        check_ratio(self, ratio, len(blocks))
+        return ratio
 
     def start(self) -> State:
         return Sums() if self.over == "pooled" else super().start()
@@ -433,7 +439,7 @@ class RatioMetric(PrefixMetric):
         if self.over != "pooled":
             return super().update(blocks)
         counted = self.counted(blocks)
-        above, below = (one * counted.double() for one in self.ratio(blocks))
+        above, below = (one * counted.double() for one in self._read_ratio(blocks))
         return Sums({"above": above.sum(), "below": below.sum(), "users": counted.sum()})
 
     def compute(self, state: Any) -> Result:
@@ -454,21 +460,6 @@ class UserValues(Block[Tensor]):
         if isinstance(self.metric, RelevanceMetric) and self.metric.empty != "zero":
             values = fill_empty(blocks, self.metric, values)
         return values if values.dtype == torch.float64 else values.double()
-
-
-def check_values(metric: Metric, values: Any, users: int) -> None:
-    """Raises MetricFailedError unless values are a tensor `[users]` of numbers."""
-    if not isinstance(values, Tensor):
-        found = f"{type(values).__name__}"
-    elif tuple(values.shape) != (users,):
-        found = f"shape {list(values.shape)}"
-    elif values.is_complex():
-        found = f"{values.dtype}"
-    else:
-        return
-    raise MetricFailedError(
-        f"{metric} must give one number for each of {users} users, a tensor of shape [{users}]", found, "see `values`"
-    )
 
 
 def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tensor:
