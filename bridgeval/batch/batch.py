@@ -123,11 +123,15 @@ class ListBatch:
     def device(self) -> torch.device:
         return self.cargo.device
 
-    @cached_property
+    @property
     def on_host(self) -> ListBatch:
         """The same lists on the CPU: what can be told from the data of the host needs no wait for the device."""
-        here = self.device.type == "cpu"
-        return self if here else ListBatch(self.lists, self.pad, Cargo(torch.device("cpu")), self.complete)
+        # Not kept: a batch that refers to itself would stay in memory until garbage is collected.
+        return self if self.device.type == "cpu" else self._copy_on_host
+
+    @cached_property
+    def _copy_on_host(self) -> ListBatch:
+        return ListBatch(self.lists, self.pad, Cargo(torch.device("cpu")), self.complete)
 
     @property
     def ranked(self) -> bool:
