@@ -17,6 +17,7 @@ from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
+    GainRange,
     Hits,
     JudgedGains,
     Ranked,
@@ -81,7 +82,8 @@ class StopSums(Block[Cumulative]):
 
     def make(self, blocks: Blocks) -> Cumulative:
         grades = blocks[ShownGains(self.ranking, self.relevance)]
-        if grades.numel() and float(grades.max()) > self.max_grade:
+        # The grades of the batch, read on the host, usually tell that none is above it.
+        if grades.numel() and blocks[GainRange()][1] > self.max_grade and float(grades.max()) > self.max_grade:
             raise BadValueError(
                 "a grade is above the highest one",
                 f"{float(grades.max()):g}, max_grade={self.max_grade:g}",
@@ -89,7 +91,7 @@ class StopSums(Block[Cumulative]):
             )
         satisfied = grades / self.max_grade
         if self.stop == "exponential":
-            satisfied = apply_gain("exponential", grades) / 2**self.max_grade
+            satisfied = apply_gain(blocks, "exponential", grades) / 2**self.max_grade
         ranks = blocks.ranks[: grades.shape[1]]
         weights = 1 / ranks if self.decay is None else self.decay ** (ranks - 1)
         reads_on = torch.nn.functional.pad((1 - satisfied).cumprod(1), (1, 0), value=1.0)[:, : grades.shape[1]]
