@@ -59,6 +59,12 @@ class Scores:
                 f"{type(self.values).__name__} of shape {getattr(self.values, 'shape', 'unknown')}",
                 "give an array, tensor or frame [U, N], a scipy sparse matrix, or a function users -> [B, N]",
             )
+        if "complex" in (kind := str(getattr(self.values, "dtype", ""))) or (kind[:1] in "OUSMm<|>" and kind):
+            raise BadValueError(
+                "the scores must be real numbers",
+                f"values of type {kind}",
+                "convert them, e.g. by scores.astype(float)",
+            )
         if self.per_user is not None and self.candidates is not None:
             raise BadParameterError(
                 "items= and candidates= both name candidates per user",

@@ -14,6 +14,7 @@ import numpy as np
 import bridgeval
 from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, SpecError, UnknownMetricError
 from bridgeval.plugin import Ids, Metric, Report, Result, UserTable
+from bridgeval.report.exports import write_text
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
 from bridgeval.toolkits.librec.conventions import find_logged_name, name_java_metric, name_script_metric
 from bridgeval.toolkits.librec.custom import custom
@@ -167,7 +168,7 @@ class StudyReport:
         table = table.rename(columns={"experiment": "Experiment", "fold": "Split"})
         text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(index=False, lineterminator="\n")
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(text, path)
         return text
 
     def pictures(self, folder: str | Path) -> list[Path]:
