@@ -9,7 +9,7 @@ INTEGRATIONS := .envs/integrations
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity integrations bench docs format clean
+.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity integrations wheel lowest bench docs format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -45,11 +45,11 @@ tests: $(STAMP)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-spark tests-portable
 
 tests-here: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration"
+	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration and not install"
 
 # The portable kernels are what a GPU runs: laws, metrics and goldens must hold with them too.
 tests-portable: $(STAMP) tests-here
-	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration" tests/laws tests/metrics tests/golden tests/batch
+	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration and not install" tests/laws tests/metrics tests/golden tests/batch
 
 tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"
@@ -67,6 +67,20 @@ $(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt
 # Other libraries' warnings are theirs; ours are errors, as in all tests.
 integrations: $(INTEGRATIONS)/.installed  ## test trackers and training loops with the real packages
 	KERAS_BACKEND=torch $(INTEGRATIONS)/bin/python -m pytest -m integration -W default -W error::bridgeval.errors.BridgevalWarning tests/integrations
+
+wheel: $(STAMP)  ## build wheel and sdist in dist, and try the wheel in a fresh environment
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m pytest -s -m install tests/test_install.py
+
+# The lowest version of each dependency that pyproject.toml allows. Tests of other libraries' frames need newer ones.
+LOWEST := .envs/lowest
+LOWEST_VERSIONS = $(shell $(PYTHON) -c "import tomllib; print(*(d.replace('>=', '==') for d in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']))")
+lowest:  ## test with the lowest versions of the dependencies
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS) -e . "pytest>=8" "pytest-xdist>=3.6" "hypothesis>=6.100" "polars>=1.20" "statsmodels>=0.14" "duckdb>=1.1"
+	$(LOWEST)/bin/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration and not install and not browser" tests
 
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics

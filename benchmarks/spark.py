@@ -2,10 +2,13 @@
 
     python benchmarks/spark.py [--users 100000] [--repeat 3] [--without replay mllib]
     python benchmarks/spark.py --growth [--millions 1 2 4 8]
+    python benchmarks/spark.py --compare [--users 1000000] [--repeat 1]
 
 prints seconds (the median of `repeat` runs in a warm session, local[2]), how many numbers are equal under the other's
 definitions, and which goals are met; with --growth the seconds, and the memory of a Python worker, for 1, 2, 4 and 8
-million recommended rows; with --json only our seconds (`wall`) and those of the floor, for `make bench`.
+million recommended rows; with --compare the seconds of a comparison of two systems of 20 items a user (2 metrics,
+10,000 resamples) beside those of evaluating both, and the memory of the driver's Python for a quarter of the users and
+for all; with --json only our seconds (`wall`) and those of the floor, for `make bench`.
 
 The floor is what any evaluation by user pays on Spark: both frames united, shuffled by user, sorted within partitions,
 handed to Python as Arrow batches, and only counted there.
@@ -16,14 +19,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from frames import HERE, METRICS, data, seconds
 from goals import Goal
 from measuring import Library, answer
@@ -184,6 +192,53 @@ def growth(folder: Path, sizes: list[float], repeat: int) -> Iterator[Goal]:
     yield Goal("memory of a Python worker", "flat within 20 percent", memory, peaks[-1] <= 1.2 * peaks[0])
 
 
+def two_systems(folder: Path, users: int) -> list[Path]:
+    """Files of two systems of 20 items a user, whose scores are alike, and of a truth of 5 items a user."""
+    paths = [folder / f"{users}x20-{name}.parquet" for name in ("old", "new", "truth")]
+    rng = np.random.default_rng(0)
+    shown, relevant = (np.repeat(np.arange(users), each) for each in (20, 5))
+    items, scores = rng.integers(0, 2_000, len(shown)), rng.random(len(shown))
+    hits, others = items.reshape(users, 20)[:, :5].ravel(), rng.integers(0, 2_000, len(relevant))
+    truth = np.where(rng.random(len(relevant)) < 0.3, hits, others)
+    for path, noise in zip(paths, (0.0, 0.2), strict=False):
+        score = scores + noise * rng.random(len(shown))
+        pq.write_table(pa.table({"user_id": shown, "item_id": items, "score": score}), path)
+    pq.write_table(pa.table({"user_id": relevant, "item_id": truth}), paths[2])
+    return paths
+
+
+def comparison(folder: Path, users: int, repeat: int) -> Iterator[Goal]:
+    """Two systems compared on the executors, beside their evaluation; the driver's memory for two sizes."""
+    folder.mkdir(exist_ok=True)
+    # In another process: the driver's memory is measured.
+    with get_context("spawn").Pool(1) as pool:
+        files = {size: pool.apply(two_systems, (folder, size)) for size in (users // 4, users)}
+    spark = session()
+    warnings.simplefilter("ignore")
+    metrics = ["nDCG@10", "Recall@10"]
+
+    def evaluate_both(old: Any, new: Any, truth: Any) -> None:
+        for shown in (old, new):
+            bridgeval.evaluate(shown, truth, metrics)
+
+    def compare_both(old: Any, new: Any, truth: Any) -> None:
+        bridgeval.compare({"old": old, "new": new}, truth, metrics)
+
+    peaks, times = [], 0.0
+    for size, paths in files.items():
+        frames = [spark.read.parquet(str(path)) for path in paths]
+        turns = [[seconds(partial(act, *frames), 1) for act in (evaluate_both, compare_both)] for _ in range(repeat)]
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        both, ours = (statistics.median(own) for own in zip(*turns, strict=True))
+        times = ours / both
+        found = f"two evaluations {both:.1f} s, comparison {ours:.1f} s; driver {peaks[-1]:.0f} MB"
+        print(f"  {size:,} users: {found}", flush=True)
+    spark.stop()
+    yield Goal("a comparison beside two evaluations", "at most 2x", f"{times:.2f}x", times <= 2)
+    memory = f"{peaks[0]:.0f} MB to {peaks[1]:.0f} MB"
+    yield Goal("memory of the driver's Python", "flat within 10 percent", memory, peaks[1] <= 1.1 * peaks[0])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=100_000)
@@ -192,12 +247,15 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--millions", nargs="+", type=float, default=[1, 2, 4, 8], help="rows for --growth")
+    parser.add_argument("--compare", action="store_true")
     parser.add_argument("--json", action="store_true", help="our seconds and the floor's, as JSON")
     arguments = parser.parse_args()
     if arguments.json:
         print(json.dumps(beside_floor(data(arguments.folder, arguments.users, "int", "sorted"), arguments.repeat)))
         return
-    if arguments.growth:
+    if arguments.compare:
+        goals = comparison(arguments.folder, arguments.users, arguments.repeat)
+    elif arguments.growth:
         goals = growth(arguments.folder, arguments.millions, arguments.repeat)
     else:
         print(f"{arguments.users:,} users x 50 items, 6 metrics x 4 cutoffs, local[2]")

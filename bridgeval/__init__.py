@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bridgeval.online import OnlineEvaluator as OnlineEvaluator
     from bridgeval.report import Report as Report, Reports as Reports
     from bridgeval.report.comparison import Comparison as Comparison
+    from bridgeval.run_history import Runs as Runs, read_runs as read_runs
     from bridgeval.slices import sliced as sliced
     from bridgeval.spec import parse as parse
     from bridgeval.systems import compare as compare
@@ -59,6 +60,7 @@ _HOMES = {
     "Reports": "bridgeval.report",
     "Result": "bridgeval.engine.summary",
     "RowMetric": "bridgeval.engine.bases",
+    "Runs": "bridgeval.run_history",
     "Scores": "bridgeval.batch.scores",
     "Slate": "bridgeval.engine.bases",
     "TopKMetric": "bridgeval.engine.metric",
@@ -73,6 +75,7 @@ _HOMES = {
     "inspect": "bridgeval.inspection",
     "merge": "bridgeval.merging",
     "parse": "bridgeval.spec",
+    "read_runs": "bridgeval.run_history",
     "sample_candidates": "bridgeval.batch.candidates",
     "save_baseline": "bridgeval.baselines",
     "sliced": "bridgeval.slices",

@@ -33,6 +33,7 @@ from bridgeval.report.manifest import (
     explain_unknown_truth,
     find_changed_inputs,
 )
+from bridgeval.run_history import find_run
 from bridgeval.stats.non_inferiority import Limit, check_limit, check_slices, refuse_any_drop
 from bridgeval.stats.paired_values import Panel, is_user_values, read_user_values, write_user_values
 from bridgeval.stats.slice_analysis import find_members
@@ -84,7 +85,8 @@ def check(
         relevance: the relevant items; beside a Report they are only compared with those of the baseline.
         baseline: a Report made with per_user=True, a Parquet file of per-user values, or a JSON file that
             `save_baseline` or `bridgeval evaluate --format json` wrote, with its per-user values or its inputs at the
-            recorded paths.
+            recorded paths; or a run in a folder of runs: "runs/last", "runs/best" by the first metric of those with the
+            same truth, "runs/" and a tag, or what `Runs.pick` returns.
         max_drop: the largest acceptable drops, such as "nDCG@10=1%" (of the baseline's value) or "nDCG@10=0.002". One
             that no drop could exceed is refused.
         alpha: the probability that a drop of exactly the margin passes; in slices, that any slice fails whose drop is
@@ -136,7 +138,7 @@ def check_report(
             "alpha must be between 0 and 0.5", f"{alpha}", "0.05 is a common value", argument="alpha"
         )
     names = [limit.metric for limit in limits]
-    old = read_baseline(baseline, names, labels)
+    old = read_baseline(baseline, names, labels, inputs)
     _check_pairable(names, old, now)
     panel = _pair(old.tables, now.collected, names)
     notes = (*old.notes, *_compare_origins(old, now, inputs, panel, other_inputs), *panel.notes())
@@ -280,21 +282,24 @@ def save_baseline(
     replace(named, manifest={**named.manifest, "per_user": beside.name}).to_json(path)
 
 
-def read_baseline(baseline: Any, metrics: Sequence[str], labels: Sequence[Labels] = ()) -> Baseline:
+def read_baseline(
+    baseline: Any, metrics: Sequence[str], labels: Sequence[Labels] = (), inputs: Described | None = None
+) -> Baseline:
     """Reads a baseline; evaluates it again from its recorded inputs if it has no per-user values, or not these slices.
 
     Args:
         baseline: a Report, or a path.
         metrics: to be checked.
         labels: slices to be checked.
+        inputs: of now; the best of several runs is chosen among those with the same truth.
     """
     if isinstance(baseline, Report):
         if not baseline.collected:
             raise InputError(
                 "the baseline has no per-user values", hint="evaluate it with per_user=True", argument="baseline"
             )
-        inputs = baseline.manifest.get("inputs", {})
-        return Baseline(baseline.collected, inputs, _list_definitions(baseline), report=baseline)
+        recorded = baseline.manifest.get("inputs", {})
+        return Baseline(baseline.collected, recorded, _list_definitions(baseline), report=baseline)
     if not isinstance(baseline, str | os.PathLike):
         raise InputError(
             "the baseline cannot be read",
@@ -302,6 +307,9 @@ def read_baseline(baseline: Any, metrics: Sequence[str], labels: Sequence[Labels
             "give a Report or a file",
             argument="baseline",
         )
+    if not os.path.isfile(baseline) and (found := find_run(baseline, metrics, inputs or {})):
+        run, note = found
+        return replace(read := _read_document(run.path, metrics, labels), notes=(note, *read.notes))
     if not os.path.isfile(baseline):
         raise InputError("there is no baseline", f"{os.fspath(baseline)!r}", HOW_TO_SAVE, argument="baseline")
     if is_user_values(baseline):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
-LISTS = ("metrics", "by", "log", "recs_columns", "truth_columns", "history_columns")
+LISTS = ("metrics", "by", "log", "tags", "recs_columns", "truth_columns", "history_columns")
 # The names of files that hold relevant items.
 TRUTH_NAMES = (
     "truth",
@@ -87,6 +87,8 @@ class Request:
     out: str | None = _setting("The file for the numbers; the terminal if left out.", None)
     report: str | None = _setting("The file for the HTML page.", None)
     log: tuple[str, ...] = _setting('Sinks for the results, e.g. "jsonl:path=runs.jsonl".', ())
+    store: str | None = _setting("The folder of runs that the results are added to.", None)
+    tags: tuple[str, ...] = _setting("Names for the run in `store`.", ())
     per_user: str | None = _setting("The file for per-user values, as Parquet.", None)
     state: str | None = _setting("The file for the states, for `bridgeval merge`; of one system.", None)
 
@@ -134,7 +136,13 @@ class Request:
             return False
 
     def check_sinks(self) -> None:
-        """Raises if a sink of `log` is not there, before anything is evaluated."""
+        """Raises if a sink of `log` is not there, or a tag is none, before anything is evaluated."""
+        if self.tags:
+            from bridgeval.report.run_files import check_tags
+
+            check_tags(self.tags)
+            if not self.store:
+                raise ConfigError("a tag names a run in a folder", hint="give the folder with --store", argument="tags")
         if self.log:
             from bridgeval.report.sinks import find_sink, parse_log
 
@@ -252,7 +260,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             request.tables["relevance"],
             request.metrics,
             convention=request.convention,
-            per_user=bool(request.per_user or request.report),
+            per_user=bool(request.per_user or request.report or request.store),
             by=request.slices(),
             device=request.device,
             batch_size=request.batch_size,
@@ -384,7 +392,8 @@ def config_schema() -> dict[str, Any]:
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    if name not in (*PATHS, "recommendations", "relevance", "context", "by", "out", "report", "per_user", "state"):
+    paths = ("recommendations", "relevance", "context", "by", "out", "report", "store", "per_user", "state")
+    if name not in (*PATHS, *paths):
         return value
     if isinstance(value, dict):
         return {key: resolve_path(config, name, one) for key, one in value.items()}

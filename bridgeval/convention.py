@@ -50,13 +50,14 @@ class Entry:
     Attributes:
         metric: the native class.
         parameters: those on which the toolkit differs from the native defaults.
-        names: the toolkit's name of a parameter -> the native one, where they are not the same.
+        names: the toolkit's name of a parameter -> the native one, where they are not the same; None if it changes no
+            number, such as the base of the logarithm in nDCG.
         words: the toolkit's name of a parameter -> its word for a value -> the native value.
     """
 
     metric: Callable[..., Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str | None] = field(default_factory=dict)
     words: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
 
     def __call__(self, **parameters: Any) -> Any:
@@ -77,7 +78,9 @@ class Entry:
                 raise BadParameterError(
                     f"there is no {name}={value!r}", hint=f"choose one of {', '.join(map(repr, words))}"
                 )
-            translated[self.names.get(name, name)] = value if words is None else words[value]
+            native = self.names.get(name, name)
+            if native is not None:
+                translated[native] = value if words is None else words[value]
         return translated
 
 

@@ -16,6 +16,7 @@ from bridgeval.choices import list_choices
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.metric import Metric, RankingMetric, literal
 from bridgeval.engine.needs import Needs, answered_needs
+from bridgeval.engine.state import Numbers
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
 from bridgeval.evaluation import evaluate_one
@@ -475,7 +476,7 @@ class Attempt(Metric):
 
 
 @dataclass(frozen=True)
-class Tried:
+class Tried(Numbers):
     """The state of a metric; None after a failure."""
 
     state: Any

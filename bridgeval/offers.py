@@ -72,7 +72,7 @@ def _find_line_fault(line: Any) -> str:
     accepted = metric.default_parameters()
     if unknown := [one for one in line.parameters if one not in accepted]:
         return f"sets {unknown[0]!r}, which {metric.name} does not have"
-    if unknown := [one for one in line.names.values() if one not in accepted]:
+    if unknown := [one for one in line.names.values() if one is not None and one not in accepted]:
         return f"calls a parameter {unknown[0]!r}, which {metric.name} does not have"
     missing = [one for one, default in accepted.items() if default is MISSING and one not in line.parameters]
     if missing in ([], ["k"]):

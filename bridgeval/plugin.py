@@ -3,7 +3,7 @@
 The toolkits of this package import nothing deeper. The names below are covered by the versioning promise.
 """
 
-from bridgeval.batch.kernels import cumulate
+from bridgeval.batch.kernels import cumulate, sum_by_code
 from bridgeval.batch.ranking import Order, Ranking, Relevance, Ties
 from bridgeval.batch.scores import Scores
 from bridgeval.convention import Convention, Entry, entry
@@ -51,7 +51,7 @@ from bridgeval.engine.source import (
     make_source,
     run_metrics,
 )
-from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, State, Sums, Tally, UserTable
+from bridgeval.engine.state import Collected, Floats, ItemSums, Joint, Moments, Numbers, State, Sums, Tally, UserTable
 from bridgeval.engine.streaming import file_source
 from bridgeval.engine.summary import Over, Result, half_width
 from bridgeval.hookspecs import LazyCommand, Loader, Reader, Sink, hookimpl
@@ -92,6 +92,7 @@ __all__ = [  # noqa: RUF022
     "Slate",
     "read_slates",
     "Needs",
+    "Numbers",
     "Ranking",
     "Relevance",
     "Order",
@@ -133,6 +134,7 @@ __all__ = [  # noqa: RUF022
     "UserTable",
     "Floats",
     "half_width",
+    "sum_by_code",
     "summarize",
     # Loaders: from objects to a Source of Slates.
     "Loader",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 # Settings that say where results go, not what they are.
-NOT_RECORDED = ("out", "report", "log", "per_user", "state", "format", "inspect")
+NOT_RECORDED = ("out", "report", "log", "store", "tags", "per_user", "state", "format", "inspect")
 
 
 def record_request(request: Request, folder: str) -> dict[str, Any]:

@@ -42,6 +42,7 @@ LAYERS = (
         "joint_evaluation",
         "merging",
         "online",
+        "run_history",
         "saved_states",
         "slices",
         "systems",

@@ -255,6 +255,26 @@ def test_every_hook_has_a_heading_with_its_signature():
     ]
 
 
+def test_the_plugin_of_the_tutorial_is_found_and_passes_its_tests(plugin, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "tutorials" / "plugin.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|py)\n(.*?)^```", page, re.M | re.S)
+    module = "\n".join(text for kind, text in blocks if kind == "python" and ">>>" not in text)
+    (tests,) = (text for kind, text in blocks if kind == "py")
+    distribution, point = plugin(module, "radio")
+    found = plugins.load_plugins(entry_points=[(distribution, point)])
+    found.look_up_all()
+    radio = info(found, "radio")
+    assert radio.problems == []
+    assert radio.offers == {"metrics": ["Surprise"], "loaders": ["radio"], "conventions": ["radio"]}
+    monkeypatch.setattr(plugins, "installed", lambda: found)
+    monkeypatch.setitem(sys.modules, "bridgeval_radio", sys.modules[point.value])
+    names = {}
+    exec(compile(tests, "test_bridgeval_radio.py", "exec"), names)
+    names["test_the_metric_keeps_the_laws"]()
+    names["test_the_loader_keeps_the_laws"](tmp_path)
+    names["test_the_convention_divides_by_the_songs_shown"](tmp_path)
+
+
 @pytest.mark.parametrize("file", ["bridgeval_hello.py", "pyproject.toml", "test_bridgeval_hello.py"])
 def test_the_tutorial_shows_the_package_as_it_is(file):
     text = DOCUMENT.read_text(encoding="utf-8")

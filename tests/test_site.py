@@ -14,6 +14,8 @@ import pytest
 
 import bridgeval
 import bridgeval.plugin
+from bridgeval.engine.needs import NEEDS
+from bridgeval.plugins import BUILTIN
 from tests.test_docs import PAGES, ROOT
 
 DOCS = ROOT / "docs"
@@ -47,6 +49,19 @@ def test_every_public_name_metric_error_and_convention_has_its_place(reference):
     errors = [one.__name__ for one in classes if issubclass(one, Exception)]
     assert [name for name in errors if f"`{name}`" not in pages["errors.md"]] == []
     assert len([name for name in pages if name.startswith("conventions/")]) >= 40
+
+
+def test_authors_find_every_need_hook_state_and_block_with_its_shape(reference):
+    pages = dict(reference.make_pages())
+    blocks = pages["building-blocks.md"].partition("## States")[0]
+    rows = dict(re.findall(r"^\| \[`(\w+)`\].*? \| (?:[^|]*) \| (.*) \|$", blocks, re.M))
+    public = [getattr(bridgeval.plugin, name) for name in bridgeval.plugin.__all__]
+    classes = [one for one in public if isinstance(one, type) and issubclass(one, bridgeval.plugin.Block)]
+    assert set(rows) == {one.__name__ for one in classes} - {"Block"}
+    assert [name for name, about in rows.items() if not re.search(r"`\[B(, [DR])?\]`", about)] == []
+    states = ("Moments", "Collected", "Sums", "ItemSums", "Tally", "Joint")
+    assert [name for name in (*states, *BUILTIN) if f"`{name}`" not in pages["building-blocks.md"]] == []
+    assert [need for need in NEEDS if f"| {need} |" not in pages["needs.md"]] == []
 
 
 def test_every_page_is_in_the_navigation():

@@ -79,8 +79,8 @@ class Shown(Protocol):
         """`[B, K]`; cells that are not valid hold anything."""
         ...
 
-    def holds_any(self, items: Tensor) -> bool:
-        """Whether any of these items `[n]` is in any of the lists."""
+    def count_held(self, items: Tensor) -> Tensor:
+        """How many of these cells, `pad` aside, have an item that any of the lists has: one int64."""
         ...
 
 
@@ -171,8 +171,8 @@ class ListBatch:
             self._columns[name] = cells
         return self._columns[name]
 
-    def holds_any(self, items: Tensor) -> bool:
-        return bool(torch.isin(items, self.items[self.valid]).any())
+    def count_held(self, items: Tensor) -> Tensor:
+        return (torch.isin(items, self.items) & (items != self.pad)).sum()
 
     @cached_property
     def _columns(self) -> dict[str, Tensor]:

@@ -269,6 +269,25 @@ def count_true(flags: Tensor) -> Tensor:
     return flags.sum(1, dtype=torch.int32).long()
 
 
+@Kernel
+def find_constant(cells: Tensor, valid: Tensor) -> Tensor:
+    """`[B]` bool: rows whose valid cells, at least two, all equal the first.
+
+    >>> find_constant(torch.tensor([[2, 2, 5], [2, 3, 3]]), torch.tensor([[True, True, False], [True, True, True]]))
+    tensor([ True, False])
+    """
+    return ((cells == cells[:, :1]) | ~valid).all(1)
+
+
+@find_constant.on_cpu
+def _(cells: Tensor, valid: Tensor) -> Tensor:
+    # The first two cells differ in nearly every row: no other cell of these is read.
+    found = cells[:, 0] == cells[:, 1]
+    rows = torch.nonzero(found).flatten()
+    found[rows] = ((cells[rows] == cells[rows, :1]) | ~valid[rows]).all(1)
+    return found
+
+
 def count_repeats(codes: Tensor, pad: int) -> int:
     """Counts the cells whose code, other than `pad`, is further left in their row too.
 

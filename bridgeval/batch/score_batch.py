@@ -105,8 +105,8 @@ class ScoreBatch:
     def column(self, name: str) -> Tensor:
         return self.scores if name == "score" else look_up(self.pairs[name], self.items)
 
-    def holds_any(self, items: Tensor) -> bool:
-        return bool((self.columns.places[items.long()] >= 0).any())
+    def count_held(self, items: Tensor) -> Tensor:
+        return (self.columns.places[items.long()] >= 0).sum()
 
     def top(self, depth: int) -> tuple[Tensor, Tensor]:
         """`[B, depth]` each: the highest scores and their columns, ties in any order.

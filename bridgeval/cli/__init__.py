@@ -39,11 +39,13 @@ COMMANDS = {
     "merge": "bridgeval.cli.merge:merge",
     "compare": "bridgeval.cli.compare:compare",
     "check": "bridgeval.cli.check:check",
+    "runs": "bridgeval.cli.runs:runs",
     "explain": "bridgeval.cli.explain:explain",
     "identify": "bridgeval.cli.identify:identify",
     "inspect": "bridgeval.cli.inspect:inspect",
     "metrics": "bridgeval.cli.listing:metrics",
     "plugins": "bridgeval.cli.listing:plugins",
+    "new-plugin": "bridgeval.cli.new_plugin:new_plugin",
     "librec": "bridgeval.cli.librec:librec",
     "spark": "bridgeval.cli.spark:spark",
     "verify": "bridgeval.cli.verify:verify",
@@ -52,7 +54,14 @@ COMMANDS = {
 }
 
 # Argument of Python functions -> how it is typed, where that is not its own name.
-FLAGS = {"recommendations": "RECS", "relevance": "TRUTH", "history": "--train", "metrics": "--metric"}
+FLAGS = {
+    "recommendations": "RECS",
+    "relevance": "TRUTH",
+    "history": "--train",
+    "metrics": "--metric",
+    "tags": "--tag",
+    "folder": "FOLDER",
+}
 
 # In the context of a command that prints an inspection: it says what a DataWarning says, and the effect.
 INSPECTED = "bridgeval.inspected"

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bridgeval.cli.options import BY, FILES, options, request_of_one
+from bridgeval.cli.options import BY, FILES, STORE, options, request_of_one
 from bridgeval.errors import BridgevalError, ConfigError
 
 
@@ -21,6 +21,7 @@ Examples:
   bridgeval check recs.parquet truth.parquet --max-drop nDCG@10=1% --save old.json     (the first time)
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --junit gate.xml
   bridgeval check recs.parquet truth.parquet --baseline old.json --max-drop nDCG@10=1% --by users.csv
+  bridgeval check recs.parquet truth.parquet --baseline runs/best --store runs --max-drop nDCG@10=1%
 """,
 )
 @click.argument("files", nargs=-1, metavar="RECS TRUTH")
@@ -28,7 +29,7 @@ Examples:
     "--baseline",
     "old",
     type=click.Path(),
-    help="Written by --save or by `evaluate --format json`, or per-user values.",
+    help="Written by --save or `evaluate --format json`; or a run: runs/last, runs/best, runs/TAG.",
 )
 @click.option(
     "--max-drop",
@@ -53,7 +54,7 @@ Examples:
 @click.option("--gitlab", type=click.Path(dir_okay=False), help="Write a code quality report for GitLab here.")
 @click.option("--format", "form", type=click.Choice(["text", "md", "json"]), default="text", help="Of what is printed.")
 @click.option("--save", type=click.Path(dir_okay=False), help="Write the next baseline here, if the gate holds.")
-@options((BY,), FILES)
+@options((BY,), FILES, STORE)
 @click.pass_context
 def check(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """A gate for pipelines: RECS may not be worse than a baseline by more than an acceptable drop.
@@ -76,15 +77,16 @@ def check(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
 def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) -> bool:
     import bridgeval
     from bridgeval.baselines import check_report, parse_limit, save_baseline
-    from bridgeval.cli.output import write_file
-    from bridgeval.report.exports import write_text
+    from bridgeval.cli.output import store_run, write_file
+    from bridgeval.report.exports import Reports, write_text
     from bridgeval.report.pipelines import list_annotations, to_code_quality
     from bridgeval.verification import describe_request
 
-    if not given["old"] and not given["save"]:
-        raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save to make one")
+    if not given["old"] and not given["save"] and not given["store"]:
+        raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save or --store to make one")
     limits = [parse_limit(text, given["convention"]) for text in given["limits"]]
     request, shown = request_of_one(context, files)
+    request.check_sinks()
     report = bridgeval.evaluate(
         shown,
         request.tables["relevance"],
@@ -112,7 +114,11 @@ def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) 
             write_file(given["junit"], gate.to_junit)
         if given["markdown"]:
             write_file(given["markdown"], gate.to_markdown)
+    # A run that does not hold is not stored: as "last" it would be the next baseline.
+    recorded = replace(report, manifest={"inputs": inputs})
     if given["save"] and holds:
-        recorded = replace(report, manifest={"inputs": inputs})
         write_file(given["save"], lambda path: save_baseline(recorded, path))
+    if given["store"] and holds:
+        (system,) = request.recommendations
+        store_run(Reports({system: recorded}, recorded.manifest), given["store"], given["tags"])
     return holds

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bridgeval.cli import INSPECTED
-from bridgeval.cli.options import ASKING, READING, WRITING, options, request_from
+from bridgeval.cli.options import ASKING, READING, STORE, WRITING, options, request_from
 
 RUNNING = (
     click.option("--per-user", type=click.Path(dir_okay=False), help="Write per-user values here, as Parquet."),
@@ -31,7 +31,7 @@ Examples:
 """
 )
 @click.argument("files", nargs=-1, metavar="[RECS]... TRUTH")
-@options(ASKING, READING, WRITING, RUNNING)
+@options(ASKING, READING, WRITING, STORE, RUNNING)
 @click.pass_context
 def evaluate(context: click.Context, /, files: tuple[str, ...], config: str | None, **_: Any) -> None:
     """Evaluate recommendations against the relevant items.

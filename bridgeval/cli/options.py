@@ -70,10 +70,10 @@ class MetricName(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
-        from bridgeval import spec
+        from bridgeval.cli.metric_cache import list_names
 
         start = incomplete.lower()
-        return [click.shell_completion.CompletionItem(name) for name in spec.names() if name.lower().startswith(start)]
+        return [click.shell_completion.CompletionItem(name) for name in list_names() if name.lower().startswith(start)]
 
 
 TRUTH = click.option("--truth", "relevance", type=FILE, help="The relevant items, if they are not the last file.")
@@ -103,6 +103,10 @@ LOG = click.option(
     "--log", multiple=True, metavar="SINK[:KEY=VALUE,...]",
     help="Write the results to a tracker or file, e.g. jsonl:path=runs.jsonl; `bridgeval plugins` lists sinks.",
 )  # fmt: skip
+STORE = (
+    click.option("--store", type=click.Path(file_okay=False), help="Add the results to this folder of runs."),
+    click.option("--tag", "tags", multiple=True, help="A name for the run in --store. Repeatable."),
+)
 BY = click.option(
     "--by",
     "--slice",

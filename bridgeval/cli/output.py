@@ -8,6 +8,8 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
@@ -51,6 +53,10 @@ def write(request: Request, outcome: Outcome) -> None:
         write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
     if request.log:
         log_results(Reports(reports.systems, record_request(request, "")), request.log)
+    if request.store:
+        for system, report in outcome.reports.items():
+            alone = replace(request, recommendations={system: request.recommendations[system]})
+            store_run(Reports({system: report}, record_request(alone, request.store)), request.store, request.tags)
     for system, inspection in outcome.inspections.items():
         print_findings(inspection.alarming, f"{system}: " if len(reports) > 1 else "", err=True)
 
@@ -68,6 +74,19 @@ def log_results(results: Exports, sinks: Iterable[str]) -> None:
     for sink, options in map(parse_log, sinks):
         results.log(sink, **options)
         click.echo(f"logged to {sink}", err=True)
+
+
+def store_run(results: Exports, folder: str, tags: Iterable[str]) -> None:
+    """Adds a run to a folder and prints its path."""
+    from bridgeval.report.run_files import write_runs
+
+    try:
+        (run,) = write_runs(results, folder, tags)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder!r} cannot be written", error.strerror or str(error), "choose another one"
+        ) from error
+    click.echo(f"stored {run.path}", err=True)
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:

@@ -26,7 +26,7 @@ from bridgeval.engine.blocks import (
 )
 from bridgeval.engine.metric import UserMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Moments, State
+from bridgeval.engine.state import Moments, Numbers, State
 from bridgeval.engine.summary import Result
 from bridgeval.errors import MetricFailedError
 from bridgeval.tables.context import Table
@@ -209,10 +209,11 @@ class RowMetric(UserMetric):
         if not self._over_pairs:
             return super().update(blocks)
         pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
-        values, unpredicted = self.rows(pairs.predicted, pairs.actual), pairs.unpredicted
-        if not bool(counted.all()):
-            values, unpredicted = values[counted[pairs.rows]], unpredicted[counted]
-        return RowState(Moments.of(values.double().cpu().numpy()), int(unpredicted.sum()), int(pairs.unasked.sum()))
+        values = self.rows(pairs.predicted, pairs.actual).double()
+        moments: Any = blocks.finish(lambda kept, values: Moments.of(values[kept]), counted[pairs.rows], values)
+        unpredicted: Any = (pairs.unpredicted * counted).sum()
+        unasked: Any = pairs.unasked.sum()
+        return RowState(moments, unpredicted, unasked)
 
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:
@@ -235,7 +236,7 @@ class RowMetric(UserMetric):
 
 
 @dataclass(frozen=True)
-class RowState:
+class RowState(Numbers):
     """Values of pairs, and how many rows of either side had no partner."""
 
     values: Moments = field(default_factory=Moments)

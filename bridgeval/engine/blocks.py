@@ -7,6 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -36,6 +37,7 @@ from bridgeval.batch.ranking import (
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
+from bridgeval.engine.state import Pending, State
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context
 
@@ -99,6 +101,14 @@ class Blocks:
 
     def __len__(self) -> int:
         return self.batch.stop - self.batch.start
+
+    def finish(self, make: Callable[..., State], *tensors: Tensor) -> State:
+        """What `make` makes of the tensors as arrays of the host; on a device a promise of it, which the plan fulfills
+        for all metrics of a batch at once.
+        """
+        if self.device.type != "cpu":
+            return Pending(make, tensors)
+        return make(*(one.numpy() for one in tensors))
 
     @property
     def cutoff(self) -> int:

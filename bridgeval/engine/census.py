@@ -11,15 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bridgeval import errors
 from bridgeval.batch.batch import look_up
+from bridgeval.batch.kernels import find_constant
 from bridgeval.engine.blocks import Blocks, Counted, HitIndex, Ranked, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Sums
+from bridgeval.engine.state import Numbers, Sums
 from bridgeval.engine.summary import Result
 
 # Above this share of users or rows a finding is an alarm.
@@ -29,7 +31,7 @@ FEW_STEPS = 10
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(Numbers):
     """The state of the Census: counts that add up, and the range of the gains."""
 
     sums: Sums = field(default_factory=Sums)
@@ -74,14 +76,15 @@ class Census(Metric):
         }
         if self.depth:
             counts["short_lists"] = counted & (listed < self.depth)
-        sums = {name: int(flags.sum()) for name, flags in counts.items()}
+        totals = torch.stack(list(counts.values())).sum(1)
+        sums: dict[str, Any] = dict(zip(counts, totals.unbind(), strict=True))
         sums["repeated_shown"] = shown.repeated
         if shown.has("score"):
-            seen = int(shown.seen.sum())
-            sums |= {"masked": int(shown.masked.sum()) - seen, "seen": seen}
+            seen = shown.seen.sum()
+            sums |= {"masked": shown.masked.sum() - seen, "seen": seen}
         if blocks.batch.has_user_column("hidden_count"):
-            sums["seen"] = int(blocks.batch.user_column("hidden_count").sum())
-        sums |= {"shown_rows": int(shown.lengths.sum()), "relevant_rows": int(truth.lengths.sum())}
+            sums["seen"] = blocks.batch.user_column("hidden_count").sum()
+        sums |= {"shown_rows": shown.lengths.sum(), "relevant_rows": truth.lengths.sum()}
         sums["repeated_relevant"] = truth.repeated
         if blocks.lookup.context.catalogue is not None:
             sums["unknown_shown"] = _count_unknown(blocks, blocks[Ranked()].items)
@@ -92,16 +95,16 @@ class Census(Metric):
             sums |= _count_gaps(blocks)
         if "seen" in shown.pairs:
             had = look_up(shown.pairs["seen"], truth.items)
-            sums["relevant_in_history"] = int((had & truth.valid).sum())
+            sums["relevant_in_history"] = (had & truth.valid).sum()
             # From a score matrix the caller has them masked, or not.
             if self.watch_seen and not shown.complete:
-                sums["shown_in_history"] = int((shown.column("seen") & shown.valid).sum())
-        sums["meetings"] = int(len(blocks[HitIndex()].rows) > 0 or shown.holds_any(truth.items[truth.valid]))
-        gains = truth.column("gain")[truth.valid]
+                sums["shown_in_history"] = (shown.column("seen") & shown.valid).sum()
+        sums["meetings"] = 1 if len(blocks[HitIndex()].rows) else shown.count_held(truth.items)
+        gains = truth.lists.columns["gain"]
         if not len(gains):
             return Counts(Sums(sums))
         # Grades and ratings are whole numbers or halves; scores rarely are.
-        sums["odd gains"] = int((gains * 2 % 1 != 0).sum())
+        sums["odd gains"] = int(np.count_nonzero(gains * 2 % 1))
         return Counts(Sums(sums), float(gains.min()), float(gains.max()))
 
     def compute(self, state: Any) -> Result:
@@ -109,42 +112,39 @@ class Census(Metric):
         return Result(None, notes={**state.sums.values, **gains})
 
 
-def _count_unknown(blocks: Blocks, items: Tensor) -> int:
+def _count_unknown(blocks: Blocks, items: Tensor) -> Tensor | int:
     """Counts the cells that hold an item that the catalogue lacks."""
-    unknown = ~blocks.lookup.in_catalogue
-    unknown[-1] = False
+    in_catalogue = blocks.lookup.in_catalogue
     # Usually the catalogue has them all: then no cell is looked at.
-    return int(by_item(unknown, items).sum()) if bool(unknown.any()) else 0
+    if blocks.lookup.once("all in the catalogue", lambda: bool(in_catalogue[:-1].all())):
+        return 0
+    return (~by_item(in_catalogue, items) & (items != blocks.batch.shown.pad)).sum()
 
 
-def _count_gaps(blocks: Blocks) -> dict[str, int]:
+def _count_gaps(blocks: Blocks) -> dict[str, Any]:
     """For each table of the context that a metric reads: shown items, or users, and those of them without a value."""
-    counts: dict[str, int] = {}
+    counts: dict[str, Any] = {}
     ranked = blocks[Ranked()]
     for name in blocks.needs.items:
         lacking = by_item(blocks.lookup.lacks_item(name), ranked.items)
-        counts |= {f"read item {name}": int(ranked.valid.sum()), f"lacks item {name}": int(lacking.sum())}
+        counts |= {f"read item {name}": ranked.valid.sum(), f"lacks item {name}": lacking.sum()}
     start, stop = blocks.batch.start, blocks.batch.stop
     for name in blocks.needs.by_user:
         lacking = blocks.lookup.lacks_user(name)[start:stop]
-        counts |= {f"read user {name}": len(blocks), f"lacks user {name}": int(lacking.sum())}
+        counts |= {f"read user {name}": len(blocks), f"lacks user {name}": lacking.sum()}
     return counts
 
 
-def _count_scores(blocks: Blocks) -> dict[str, int]:
+def _count_scores(blocks: Blocks) -> dict[str, Tensor]:
     """Steps along the lists as they came, how many of them rise, and lists in which all scores are equal."""
     shown = blocks.batch.shown
     scores, valid = shown.column("score"), shown.valid
     long = shown.lengths > 1
-    counts = {"long lists": int(long.sum()), "steps": int((shown.lengths - 1).clamp(min=0).sum())}
+    counts = {"long lists": long.sum(), "steps": (shown.lengths - 1).clamp(min=0).sum()}
     # Lists that are in order have no step that rises. The cells of a score matrix have no order.
     if not shown.complete and blocks[Ranked()].index is not None:
-        counts["rises"] = int(((scores[:, 1:] > scores[:, :-1]) & valid[:, 1:]).sum())
-    rows = torch.nonzero(long & (scores[:, 0] == scores[:, 1])).flatten()
-    if len(rows):
-        equal = (scores[rows] == scores[rows, :1]) | ~valid[rows]
-        counts["constant"] = int(equal.all(1).sum())
-    return counts
+        counts["rises"] = ((scores[:, 1:] > scores[:, :-1]) & valid[:, 1:]).sum()
+    return counts | {"constant": (long & find_constant(scores, valid)).sum()}
 
 
 # What ranked the lists -> how it is said.

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -23,6 +24,7 @@ from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, Ties
 from bridgeval.choices import check_choices, list_choices
 from bridgeval.engine.blocks import Block, Blocks, Counted, RelevantCount, ShownCount, Users
 from bridgeval.engine.needs import Needs
+from bridgeval.engine.returned import check_ratio, check_values
 from bridgeval.engine.state import Collected, Floats, Moments, State, Sums, Tally
 from bridgeval.engine.summary import (
     LEAST_IN_PRODUCT,
@@ -36,7 +38,7 @@ from bridgeval.engine.summary import (
     Result,
     half_width,
 )
-from bridgeval.errors import BadParameterError, MetricFailedError
+from bridgeval.errors import BadParameterError
 from bridgeval.tables.ids import Ids
 
 # The cutoff beyond the end of every list: of metrics that are asked for without one.
@@ -314,15 +316,16 @@ class UserMetric(RankingMetric):
         return Moments() if self.over in OF_MOMENTS else Collected()
 
     def update(self, blocks: Blocks) -> State:
-        metric = self._unsummarized()
-        counted = self.counted(blocks).cpu().numpy()
-        values = blocks[UserValues(metric)].cpu().numpy()[counted]
-        if self.over in OF_MOMENTS:
-            return Moments.of(np.log(np.maximum(values, LEAST_IN_PRODUCT)) if self.over == "geometric" else values)
-        if not len(values):
-            return Collected()
-        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
-        return Collected(((users.take(np.flatnonzero(counted)), values),))
+        def collect(counted: npt.NDArray[np.bool_], values: Floats) -> State:
+            values = values[counted]
+            if self.over in OF_MOMENTS:
+                return Moments.of(np.log(np.maximum(values, LEAST_IN_PRODUCT)) if self.over == "geometric" else values)
+            if not len(values):
+                return Collected()
+            users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
+            return Collected(((users.take(np.flatnonzero(counted)), values),))
+
+        return blocks.finish(collect, self.counted(blocks), blocks[UserValues(self._unsummarized())])
 
     def compute(self, state: Any) -> Result:
         return summarize_state(self.over, state, self.confidence, self.lone)
@@ -421,8 +424,13 @@ class RatioMetric(PrefixMetric):
         raise NotImplementedError(f"{type(self).__name__} must define ratio(blocks)")
 
     def values(self, blocks: Blocks) -> Tensor:
-        above, below = self.ratio(blocks)
+        above, below = self._read_ratio(blocks)
         return above / below
+
+    def _read_ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
+        ratio = self.ratio(blocks)
+        check_ratio(self, ratio, len(blocks))
+        return ratio
 
     def start(self) -> State:
         return Sums() if self.over == "pooled" else super().start()
@@ -431,8 +439,8 @@ class RatioMetric(PrefixMetric):
         if self.over != "pooled":
             return super().update(blocks)
         counted = self.counted(blocks)
-        above, below = (torch.as_tensor(one).expand(len(blocks))[counted] for one in self.ratio(blocks))
-        return Sums({"above": float(above.sum()), "below": float(below.sum()), "users": int(counted.sum())})
+        above, below = (one * counted.double() for one in self._read_ratio(blocks))
+        return Sums({"above": above.sum(), "below": below.sum(), "users": counted.sum()})
 
     def compute(self, state: Any) -> Result:
         if self.over != "pooled":
@@ -452,21 +460,6 @@ class UserValues(Block[Tensor]):
         if isinstance(self.metric, RelevanceMetric) and self.metric.empty != "zero":
             values = fill_empty(blocks, self.metric, values)
         return values if values.dtype == torch.float64 else values.double()
-
-
-def check_values(metric: Metric, values: Any, users: int) -> None:
-    """Raises MetricFailedError unless values are a tensor `[users]` of numbers."""
-    if not isinstance(values, Tensor):
-        found = f"{type(values).__name__}"
-    elif tuple(values.shape) != (users,):
-        found = f"shape {list(values.shape)}"
-    elif values.is_complex():
-        found = f"{values.dtype}"
-    else:
-        return
-    raise MetricFailedError(
-        f"{metric} must give one number for each of {users} users, a tensor of shape [{users}]", found, "see `values`"
-    )
 
 
 def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tensor:

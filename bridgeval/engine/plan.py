@@ -17,7 +17,8 @@ from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import State
+from bridgeval.engine.returned import check_result, check_state
+from bridgeval.engine.state import State, fetch_states
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
 from bridgeval.io.datasets import parse_bytes
@@ -58,20 +59,34 @@ class Plan:
         states = []
         for metric in self.metrics:
             try:
-                states.append(metric.update(blocks))
+                state = metric.update(blocks)
+                check_state(metric, state)
+                states.append(state)
             except BridgevalError:
                 raise
             except Exception as error:
                 raise MetricFailedError(
                     f"{metric} failed for {_name_users(blocks)}", f"{type(error).__name__}: {error}"
                 ) from error
-        return tuple(states)
+        return fetch_states(states)
 
     def merge(self, first: States, second: States) -> States:
         return merge_states(first, second)
 
     def compute(self, states: States) -> dict[Metric, Result]:
-        return {metric: metric.compute(state) for metric, state in zip(self.metrics, states, strict=True)}
+        """The result of each metric."""
+        return {metric: _compute(metric, state) for metric, state in zip(self.metrics, states, strict=True)}
+
+
+def _compute(metric: Metric, state: State) -> Result:
+    try:
+        result = metric.compute(state)
+    except BridgevalError:
+        raise
+    except Exception as error:
+        raise MetricFailedError(f"{metric} failed in compute", f"{type(error).__name__}: {error}") from error
+    check_result(metric, result)
+    return result
 
 
 def merge_states(first: States, second: States) -> States:

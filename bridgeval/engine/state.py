@@ -7,13 +7,15 @@ threads, Spark partitions and `torch.distributed` ranks are one and the same cas
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
+from bridgeval.batch.transfer import download
 from bridgeval.errors import MisalignedError
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
@@ -28,6 +30,76 @@ class State(Protocol):
     """Anything that merges with its own kind."""
 
     def merge(self, other: Self, /) -> Self: ...
+
+
+class Numbers:
+    """A state whose fields may be tensors, or mappings to tensors, while it is made; the plan turns them into numbers
+    and arrays of the host, those of all metrics in one copy.
+    """
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A state that is made on the host, of tensors that may still be on a device.
+
+    Attributes:
+        finish: makes the state of the tensors as arrays.
+        tensors: of one batch.
+    """
+
+    finish: Callable[..., State]
+    tensors: tuple[Tensor, ...]
+
+    def merge(self, other: Any) -> Any:
+        raise TypeError("a state that is pending is fetched before it is merged: Plan.update does that")
+
+
+def fetch_states(states: Sequence[Any]) -> tuple[Any, ...]:
+    """The states with numbers and arrays in place of tensors, which come from a device in one copy.
+
+    >>> import torch
+    >>> fetch_states([Sums({"users": torch.tensor(3)})])
+    (Sums(values={'users': 3}),)
+    """
+    tensors = [tensor for state in states for tensor in _find_tensors(state)]
+    arrays = {id(tensor): array for tensor, array in zip(tensors, download(tensors), strict=True)}
+    return tuple(_replace_tensors(state, arrays) for state in states) if tensors else tuple(states)
+
+
+def _find_tensors(state: Any) -> Iterator[Tensor]:
+    match state:
+        case Tensor():
+            yield state
+        case Pending():
+            yield from state.tensors
+        case Numbers() | Mapping() | tuple():
+            for part in _list_parts(state):
+                yield from _find_tensors(part)
+
+
+def _list_parts(state: Any) -> Iterable[Any]:
+    """What may hold tensors of a state."""
+    if isinstance(state, Mapping):
+        return [one for one in state.values() if isinstance(one, Tensor)]
+    return state if isinstance(state, tuple) else vars(state).values()
+
+
+def _replace_tensors(state: Any, arrays: Mapping[int, npt.NDArray[Any]]) -> Any:
+    match state:
+        case Tensor():
+            array = arrays[id(state)]
+            return array if array.ndim else array.item()
+        case Pending():
+            return state.finish(*(arrays[id(tensor)] for tensor in state.tensors))
+        case Mapping():
+            here = {key: _replace_tensors(one, arrays) for key, one in state.items() if isinstance(one, Tensor)}
+            return {**state, **here}
+        case tuple():
+            return tuple(_replace_tensors(one, arrays) for one in state)
+        case Numbers():
+            changed: Any = state
+            return replace(changed, **{name: _replace_tensors(one, arrays) for name, one in vars(state).items()})
+    return state
 
 
 @dataclass(frozen=True)
@@ -180,7 +252,7 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Sums:
+class Sums(Numbers):
     """Named numbers, or arrays of one shape, that add up. An absent name is zero.
 
     >>> Sums({"hits": 2.0}).merge(Sums({"hits": 1.0, "shown": 5.0})).values
@@ -198,7 +270,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class ItemSums:
+class ItemSums(Numbers):
     """Numbers by item that add up; merged by id, so that vocabularies may differ.
 
     Attributes:
@@ -208,6 +280,11 @@ class ItemSums:
 
     ids: Ids | None = None
     values: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @staticmethod
+    def of(ids: Ids, values: Any) -> ItemSums:
+        """The sums of one batch, whose values may be a tensor until they are fetched."""
+        return ItemSums(ids, values)
 
     def merge(self, other: ItemSums) -> ItemSums:
         if self.ids is None or other.ids is None:
@@ -239,7 +316,7 @@ class ItemSums:
 
 
 @dataclass(frozen=True)
-class Tally:
+class Tally(Numbers):
     """Sums of a metric over everyone's lists.
 
     Attributes:
@@ -260,7 +337,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Joint:
+class Joint(Numbers):
     """The states of a metric that is made of several."""
 
     parts: tuple[Any, ...]

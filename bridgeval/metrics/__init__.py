@@ -85,6 +85,13 @@ from bridgeval.metrics.novelty import (
     Surprisal as Surprisal,
     Unexpectedness as Unexpectedness,
 )
+from bridgeval.metrics.order import (
+    FCP as FCP,
+    HitPlace as HitPlace,
+    PairAccuracy as PairAccuracy,
+    RankingLoss as RankingLoss,
+    StraightAUC as StraightAUC,
+)
 from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, RMSE as RMSE
 from bridgeval.metrics.retrieval import (
     ERR as ERR,

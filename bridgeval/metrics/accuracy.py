@@ -213,6 +213,7 @@ class HitRate(PrefixMetric):
 
     Attributes:
         count: "any", 0 or 1; "hits", how many.
+        targets: users may have "any" number of relevant items; or "one", and others are worth what `empty` says.
 
     >>> import bridgeval
     >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "HitRate@1,2"))
@@ -225,12 +226,20 @@ class HitRate(PrefixMetric):
     shared_ties = SHARED_TIES
 
     count: Literal["any", "hits"] = field(default="any", kw_only=True)
+    targets: Literal["any", "one"] = field(default="any", kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
         return SHARE if self.count == "any" else (0.0, float(self.k))
 
     def values(self, blocks: Blocks) -> Tensor:
+        values = self._hit(blocks)
+        if self.targets == "any":
+            return values
+        worth = {"zero": 0.0, "match": 0.0, "one": 1.0, "drop": torch.nan}[self.empty]
+        return values.masked_fill(blocks[RelevantCount(self.relevance)] != 1, worth)
+
+    def _hit(self, blocks: Blocks) -> Tensor:
         if self.ranking.ties == "average" and self.count == "any":
             return sum_places(blocks, blocks[ExpectedHits(self.ranking, self.relevance)].first).up_to(self.k)
         hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
@@ -244,6 +253,7 @@ class MRR(PrefixMetric):
     Attributes:
         mean_of: 1 / place of the "first" hit; or the mean of 1 / place over all "relevant" items, 0 for those that are
             not found (MIND); or over the "hits".
+        missed: what a user without a hit gets: "zero", or none ("drop").
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "MRR@2")["MRR@2"]
@@ -256,6 +266,7 @@ class MRR(PrefixMetric):
     shared_ties = SHARED_TIES
 
     mean_of: Literal["first", "relevant", "hits"] = field(default="first", kw_only=True)
+    missed: Literal["zero", "drop"] = field(default="zero", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -263,6 +274,10 @@ class MRR(PrefixMetric):
             refuse_average(self, "mean_of='hits'")
 
     def values(self, blocks: Blocks) -> Tensor:
+        values = self._mean(blocks)
+        return values if self.missed == "zero" else values.masked_fill(values == 0, torch.nan)
+
+    def _mean(self, blocks: Blocks) -> Tensor:
         if self.mean_of == "first" and self.ranking.ties != "average":
             first = blocks[FirstHit(self.ranking, self.relevance)]
             return torch.where(first <= self.k, 1 / first, 0.0)
@@ -687,9 +702,9 @@ class AUC(UserMetric):
         defined, values = self.counted(blocks), self.values(blocks)
         if self.negatives == "ranked":
             defined = defined & ~values.isnan()
-        relevant = blocks[RelevantCount(self.relevance)][defined]
-        total = (values[defined] * relevant).sum()
-        return Sums({"total": float(total), "relevant": int(relevant.sum()), "users": int(defined.sum())})
+        relevant = blocks[RelevantCount(self.relevance)] * defined
+        total = torch.where(defined, values * relevant, 0.0).sum()
+        return Sums({"total": total, "relevant": relevant.sum(), "users": defined.sum()})
 
     def compute(self, state: Any) -> Result:
         if not self.pooled:

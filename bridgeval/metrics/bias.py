@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
+from bridgeval.batch.kernels import to_tensor
 from bridgeval.engine.blocks import Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Floats, Sums, Tally
+from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.group_comparison import Undefined, compare_groups, spread
@@ -154,7 +155,7 @@ class HeadAndTail(TotalMetric):
     def needs(self) -> Needs:
         return super().needs() | POPULARITY | CATALOGUE
 
-    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Tensor, Tensor]:
         """`[3]` each: how much of each group was found, and how much there is."""
         raise NotImplementedError(f"{type(self).__name__} must define shares(blocks, groups)")
 
@@ -191,7 +192,7 @@ class PopREO(HeadAndTail):
     users: Users = field(default="relevant", kw_only=True)
     count: Literal["hits", "shown"] = field(default="hits", kw_only=True)
 
-    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Tensor, Tensor]:
         found = hit_counts if self.count == "hits" else shown_counts
         return found(blocks, self, groups), relevant_counts(blocks, self, groups)
 
@@ -224,15 +225,15 @@ class PopRSP(HeadAndTail):
         needs = super().needs()
         return needs | Needs(lists=frozenset({"history lists"})) if self.candidates == "unseen" else needs
 
-    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Floats, Floats]:
+    def shares(self, blocks: Blocks, groups: PopularityGroups) -> tuple[Tensor, Tensor]:
         there = population(blocks, self) * self._sizes(blocks)
         if self.candidates == "unseen":
             there = there - history_counts(blocks, self, groups)
         return shown_counts(blocks, self, groups), there
 
-    def _sizes(self, blocks: Blocks) -> Floats:
-        def sizes() -> Floats:
+    def _sizes(self, blocks: Blocks) -> Tensor:
+        def sizes() -> Tensor:
             head = float(head_in(blocks, self.pop_ratio).aligned(blocks.lookup.catalogue).sum())
-            return np.array([0, head, len(blocks.lookup.catalogue) - head])
+            return to_tensor(np.array([0, head, len(blocks.lookup.catalogue) - head]), blocks.device)
 
         return blocks.lookup.once(("head and tail", self.pop_ratio), sizes)

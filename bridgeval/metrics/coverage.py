@@ -115,7 +115,7 @@ class UserCoverageAtN(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         block: Block[Tensor] = ShownCount(self.ranking) if self.retrieved == "shown" else PositiveCount()
         covered = self.counted(blocks) & (blocks[block] >= self.k)
-        return Tally(Sums({"covered": int(covered.sum()), "users": population(blocks, self)}))
+        return Tally(Sums({"covered": covered.sum(), "users": population(blocks, self)}))
 
     def compute(self, state: Any) -> Result:
         return Result(float(state.sums["covered"]), users=state.sums["users"])
@@ -195,8 +195,8 @@ class Coverage(TopKMetric):
     def update(self, blocks: Blocks) -> Tally:
         counts = counts_by_item(blocks, self)
         if self.shown == "known":
-            counts = counts * self._is_known(blocks)[:-1].cpu().numpy()
-        return Tally(items=ItemSums(blocks.batch.slates.items, counts), facts={"items": self._size(blocks)})
+            counts = counts * self._is_known(blocks)[:-1]
+        return Tally(items=ItemSums.of(blocks.batch.slates.items, counts), facts={"items": self._size(blocks)})
 
     def compute(self, state: Any) -> Result:
         found, known = int(np.count_nonzero(state.items.values)), state.facts.get("items", 0)

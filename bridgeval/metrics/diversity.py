@@ -59,7 +59,7 @@ class Gini(TotalMetric):
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = float(counts_by_item(blocks, self).sum())
+        cells = counts_by_item(blocks, self).sum()
         sums = Sums({"users": population(blocks, self), "cells": cells})
         return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
 

@@ -22,7 +22,7 @@ from bridgeval.batch.ranking import Relevance
 from bridgeval.engine.blocks import Blocks, Relevant, RelevantCount, ShownCount, UserGroups, Users
 from bridgeval.engine.metric import RankingMetric, TotalMetric, UserMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Floats, ItemSums, Joint, Sums, Tally
+from bridgeval.engine.state import ItemSums, Joint, Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
@@ -38,7 +38,7 @@ from bridgeval.metrics.blocks.group_pairs import (
 )
 from bridgeval.metrics.blocks.item_groups import (
     ItemGroups,
-    group_sizes,
+    group_size_tensor,
     history_counts,
     hit_counts,
     item_labels,
@@ -136,13 +136,13 @@ class RSP(TotalMetric):
         sums = {"users": users, "found": found, "there": self._there(blocks, users)}
         return Tally(Sums(sums), facts={"labels": item_labels(blocks)})
 
-    def _there(self, blocks: Blocks, users: int) -> Floats:
+    def _there(self, blocks: Blocks, users: Tensor) -> Tensor:
         """`[G + 1]`: the candidates in each group."""
         if self.candidates == "estimated":
-            valid = int((self.counted(blocks) & (blocks[RelevantCount(self.relevance)] > 0)).sum())
-            seen = group_sizes(blocks, "interactions") / max(blocks.context.known_users, 1)
-            return valid * np.maximum(group_sizes(blocks) - seen, 0)
-        there = users * group_sizes(blocks)
+            valid = (self.counted(blocks) & (blocks[RelevantCount(self.relevance)] > 0)).sum()
+            seen = group_size_tensor(blocks, "interactions") / max(blocks.context.known_users, 1)
+            return valid * (group_size_tensor(blocks) - seen).clamp(min=0)
+        there = users * group_size_tensor(blocks)
         if self.candidates == "all":
             return there
         return there - history_counts(blocks, self, ItemGroups(known=True))
@@ -179,7 +179,7 @@ class ItemDeviation(TotalMetric):
         if self.unassigned == "group":
             sums = sums.masked_fill(~blocks.lookup.in_catalogue[:-1, None], 0)
         facts = {"groups": blocks.context.items["groups"]}
-        items = ItemSums(blocks.batch.slates.items, sums.cpu().numpy())
+        items = ItemSums.of(blocks.batch.slates.items, sums)
         return Tally(Sums({"users": population(blocks, self)}), items, facts)
 
     def compute(self, state: Any) -> Result:
@@ -278,11 +278,12 @@ class UserDeviation(TotalMetric):
     def update(self, blocks: Blocks) -> Tally:
         values = self.user_values(blocks)
         has_value = self.counted(blocks) & ~values.isnan()
-        values, groups, size = values[has_value], blocks[UserGroups()][has_value], user_group_count(blocks)
+        size = user_group_count(blocks)
+        groups = blocks[UserGroups()].masked_fill(~has_value, size)
         sums = {
-            "users": len(values),
-            "found": sum_by_code(groups, size, values).cpu().numpy(),
-            "there": sum_by_code(groups, size).cpu().numpy(),
+            "users": has_value.sum(),
+            "found": sum_by_code(groups, size, values),
+            "there": sum_by_code(groups, size),
         }
         return Tally(Sums(sums), facts={"labels": blocks.context.users["groups"].labels})
 

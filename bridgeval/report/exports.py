@@ -10,7 +10,7 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,11 +138,12 @@ class Exports(ABC):
         # A report on its own is one of several without a name, so that a sink has one kind of reports to write.
         log_results(Reports(self.systems, self.manifest) if set(self.systems) == {""} else self, sink, options)
 
-    def save(self, path: str | os.PathLike[str], **inputs: Any) -> None:
-        """Writes the format of the file extension: .json, .csv, .parquet, .md, .tex or .html.
+    def save(self, path: str | os.PathLike[str], *, tags: str | Iterable[str] = (), **inputs: Any) -> None:
+        """Writes the format of the file extension: .json, .csv, .parquet, .md, .tex or .html; a folder gets a run.
 
         Args:
-            path: of the file.
+            path: of the file, or of a folder of runs, which ends with "/" or exists; see `bridgeval.read_runs`.
+            tags: of the run, by which it can be found.
             **inputs: the evaluated objects by argument name (`recommendations=`, `relevance=`, `history=`, ...), as
                 paths or frames; the file then carries hashes of their content.
         """
@@ -156,13 +157,21 @@ class Exports(ABC):
             ".tex": "to_latex",
             ".html": "to_html",
         }
+        named = add_inputs(self, inputs) if inputs else self
+        if os.fspath(path).endswith(("/", os.sep)) or os.path.isdir(path):
+            from bridgeval.report.run_files import write_runs
+
+            write_runs(named, path, tags)
+            return
         ending = Path(path).suffix.lower()
         if ending not in writers:
             raise BadParameterError(
                 f"a report cannot be saved as {os.fspath(path)!r}",
-                hint=f"use an extension of {', '.join(writers)}",
+                hint=f"use an extension of {', '.join(writers)}, or a folder of runs, which ends with /",
             )
-        getattr(add_inputs(self, inputs) if inputs else self, writers[ending])(path)
+        if tags:
+            raise BadParameterError("a file has no tags", f"{os.fspath(path)!r}", "leave them out", argument="tags")
+        getattr(named, writers[ending])(path)
 
     def _repr_html_(self) -> str:
         """The table for a notebook."""

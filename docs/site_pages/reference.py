@@ -8,17 +8,17 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import bridgeval
 import bridgeval.plugin
-from bridgeval import errors, plugins, spec
+from bridgeval import errors, hookspecs, plugins, spec
 from bridgeval.cli.listing import FAMILIES
 from bridgeval.engine.needs import NEEDS, in_words
-from bridgeval.plugin import Metric
+from bridgeval.plugin import Block, Metric
 from bridgeval.report.definitions import COMMON, describe_parameters, name_direction, read_summary
 
 HERE = Path(__file__).parent
@@ -104,6 +104,7 @@ def make_pages() -> Iterator[tuple[str, str]]:
     yield "errors.md", describe_errors()
     yield "config.md", describe_config()
     yield "needs.md", describe_needs()
+    yield "building-blocks.md", describe_building_blocks()
     yield "conventions.md", list_all_conventions()
     for toolkit in plugins.installed().conventions:
         yield f"conventions/{toolkit}.md", describe_convention(toolkit)
@@ -394,8 +395,64 @@ def describe_needs() -> str:
             "",
             *_table(["need", "argument", "a metric reads it as", "in messages"], rows),
             "",
+            "Besides, a metric may ask for any table by a name of its own: `Needs(items={'price'}, by_user={'age'})`.",
+            "Users give it as `context={'price': ...}`; a metric reads `ItemColumn('price')`, `UserColumn('age')`.",
+            "",
         ]
     )
+
+
+def describe_building_blocks() -> str:
+    """The page of what authors build on: the shared blocks with their shapes, the states, the hooks."""
+    public = {name: getattr(bridgeval.plugin, name) for name in bridgeval.plugin.__all__}
+    classes = {name: one for name, one in public.items() if isinstance(one, type)}
+    blocks = {name: one for name, one in classes.items() if issubclass(one, Block) and one is not Block}
+    states = {name: one for name, one in classes.items() if hasattr(one, "merge") and is_dataclass(one)}
+    hooks = {name: one for name, one in vars(hookspecs).items() if name in plugins.BUILTIN}
+    return "\n".join(
+        [
+            "# Blocks, states and hooks",
+            "",
+            "## Blocks",
+            "",
+            "Tensors that are derived from a batch once and shared by all metrics, and not to be written to:",
+            "`blocks[Hits(self.ranking, self.relevance)]`. B users, D places of ranked lists (`Needs.depth`), R",
+            "relevant items; padded, with a mask `valid` where a block has one.",
+            "",
+            *_table(["block", "parameters", "is"], (_describe_fields(*one) for one in blocks.items())),
+            "",
+            "## States",
+            "",
+            "Values with one operation, `merge`: associative, with `start()` as the neutral one. `update(blocks)`",
+            "answers for one batch alone.",
+            "",
+            *_table(["state", "fields", "is"], (_describe_fields(*one) for one in states.items() if one[0] != "Plan")),
+            "",
+            "## Hooks",
+            "",
+            "Functions of the module that the entry point names, marked with `@bridgeval.plugin.hookimpl`; see",
+            "[Plugins](../../plugins.md).",
+            "",
+            *_table(
+                ["hook", "returns", "purpose", "built-ins that use it"],
+                (
+                    (
+                        f"`{name}`",
+                        f"`{inspect.signature(hook).return_annotation}`",
+                        _first_paragraph(inspect.getdoc(hook) or ""),
+                        ", ".join(f"`{module}`" for module in plugins.BUILTIN[name]),
+                    )
+                    for name, hook in hooks.items()
+                ),
+            ),
+            "",
+        ]
+    )
+
+
+def _describe_fields(name: str, one: Any) -> tuple[str, str, str]:
+    parameters = ", ".join(f"`{field.name}`" for field in fields(one) if not field.name.startswith("_"))
+    return f"[`{name}`](bridgeval.plugin.md)", parameters, _first_paragraph(inspect.getdoc(one) or "")
 
 
 def _schema_type(one: Mapping[str, Any]) -> str:

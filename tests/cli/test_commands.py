@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -225,12 +226,36 @@ def test_every_command_has_help(run: Run, name: str) -> None:
     assert "--debug" in done.stdout
 
 
-def test_shells_complete_commands_and_metrics(run: Run) -> None:
+def test_shells_complete_commands_and_metrics(run: Run, folder: Path) -> None:
     assert "_BRIDGEVAL_COMPLETE=bash_complete" in run("completion", "bash").stdout
     completed = run(_BRIDGEVAL_COMPLETE="bash_complete", COMP_WORDS="bridgeval eva", COMP_CWORD="1").stdout
     assert completed == "plain,evaluate\n"
     words = {"_BRIDGEVAL_COMPLETE": "bash_complete", "COMP_WORDS": "bridgeval evaluate -m nDC", "COMP_CWORD": "3"}
+    words["XDG_CACHE_HOME"] = str(folder / "cache")
     assert "plain,nDCG\n" in run(**words).stdout
+    cache = folder / "cache" / "bridgeval" / "metric-names.json"
+    kept = json.loads(cache.read_text())
+    assert {"nDCG", "rectools:NDCG"} <= set(kept["names"])
+    # The next answer comes from there, unless something else is installed, it is damaged, or it is old.
+    cache.write_text(json.dumps(kept | {"names": ["nDCGfromCache"]}))
+    assert run(**words).stdout == "plain,nDCGfromCache\n"
+    assert "plain,nDCG\n" in run(**words, BRIDGEVAL_DISABLE_PLUGINS="nosuch").stdout
+    cache.write_text("{")
+    assert "plain,nDCG\n" in run(**words).stdout
+    cache.write_text(json.dumps(kept | {"names": ["nDCGfromCache"]}))
+    os.utime(cache, (0, 0))
+    assert "plain,nDCG\n" in run(**words).stdout
+
+
+def test_a_completion_from_the_cache_imports_nothing_heavy(folder: Path) -> None:
+    words = {"_BRIDGEVAL_COMPLETE": "bash_complete", "COMP_WORDS": "bridgeval evaluate -m nDC", "COMP_CWORD": "3"}
+    watched = "import sys; from bridgeval.cli import main\ntry: main([])\nfinally: print(*sorted(sys.modules))"
+    for _ in range(2):
+        env = environment(**words, XDG_CACHE_HOME=str(folder))
+        code = [command()[0], "-c", watched]
+        done = subprocess.run(code, env=env, cwd=folder, capture_output=True, text=True, check=True)
+    assert "plain,nDCG\n" in done.stdout
+    assert not set(done.stdout.splitlines()[-1].split()) & {"torch", "pandas", "pyarrow", "numpy"}
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:

@@ -69,7 +69,7 @@ def lay_out(world: World, feed: str) -> World:
     return FEEDS[feed](world)
 
 
-def _close(world: World) -> World:
+def close_world(world: World) -> World:
     """One group for each user with a list: relevant items that were not shown are lost."""
 
     def close(one: Person) -> Person:
@@ -117,7 +117,7 @@ FEEDS: dict[str, Callable[[World], World]] = {
     "pairs": lambda world: world,
     "rows": lambda world: world,
     "rows-10": lambda world: _shift(world, -10.0),
-    "closed": _close,
+    "closed": close_world,
     "full": _fill,
     "both": _with_both,
     "truth": lambda world: world.keep(lambda one: bool(one.truth)),

@@ -17,7 +17,7 @@ import torch
 from bridgeval.engine.metric import literal
 from bridgeval.errors import BridgevalError
 from bridgeval.spec import parse
-from tests.golden.peer_feeds import World, drop_own_ids, drop_zeros, relabel
+from tests.golden.peer_feeds import World, close_world, drop_own_ids, drop_zeros, relabel
 
 Record = dict[str, Any]
 
@@ -221,8 +221,6 @@ def _all_rows(world: World) -> World:
 
 def sklearn(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric in ("coverage_error", "label_ranking_loss"):
-        return Asked(outside=OTHER)
     given = {"discount": "ln"} if params.get("log_base") == "e" else {}
     if params.get("ignore_ties"):
         given["ties"] = "given"
@@ -250,8 +248,6 @@ def lightgbm(record: Record) -> Asked:
 def catboost(record: Record) -> Asked:
     if "weight" in record["params"]:
         return Asked(outside=WEIGHTS)
-    if record["metric"].startswith("QueryAUC"):
-        return Asked(outside=OTHER)
     return Asked(f"catboost:{record['metric']}", LABELS[record["params"].get("labels", "gains")])
 
 
@@ -293,8 +289,6 @@ def torcheval(record: Record) -> Asked:
 
 
 def rax(record: Record) -> Asked:
-    if record["metric"] == "opa_metric":
-        return Asked(outside=OTHER)
     return Asked(write("rax", record["metric"], {}, record["cutoff"]), LABELS[record["params"]["labels"]])
 
 
@@ -366,11 +360,13 @@ def recbole(record: Record) -> Asked:
 
 def implicit(record: Record) -> Asked:
     metric = record["metric"]
-    if metric.lower().startswith("auc"):
-        return Asked(outside="implicit's AUC takes the tail of the list as a straight line")
-    name = {"mean_average_precision_at_k": "map", "ndcg_at_k": "ndcg", "precision_at_k": "precision"}.get(
-        metric, metric
-    )
+    names = {
+        "mean_average_precision_at_k": "map",
+        "ndcg_at_k": "ndcg",
+        "precision_at_k": "precision",
+        "AUC_at_k": "auc",
+    }
+    name = names.get(metric, metric)
     return Asked(write("implicit", name, {}, record["cutoff"]), drop_zeros)
 
 
@@ -401,8 +397,6 @@ def cornac(record: Record) -> Asked:
 
 
 def surprise(record: Record) -> Asked:
-    if record["metric"] == "fcp":
-        return Asked(outside="FCP is new work (more-conventions.md 2.1)")
     return Asked(f"surprise:{record['metric']}")
 
 
@@ -420,8 +414,8 @@ def jurity(record: Record) -> Asked:
 
 def rankereval(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric in ("FirstRelevantRank", "MeanRanks", "HitRate"):
-        return Asked(outside=OTHER)
+    if metric in ("FirstRelevantRank", "MeanRanks"):
+        return Asked(write("rankereval", metric), _all_rows)
     if params.get("relevance_scaling") == "power":
         return Asked(outside="relevance_scaling='power' is r^2 - 1 (more-conventions.md 6.1.3)")
     given = _params(record, "nan_handling", "truncated")
@@ -451,9 +445,14 @@ def recometrics(record: Record) -> Asked:
 
 def rexmex(record: Record) -> Asked:
     metric = record["metric"]
-    if metric in ("mean_rank", "gmean_rank", "normalized_discounted_cumulative_gain", "mean_reciprocal_rank"):
-        return Asked(outside=OTHER)
+    if metric == "normalized_discounted_cumulative_gain":
+        return Asked(write("rexmex", metric), _close_both)
     return Asked(write("rexmex", metric, {}, record["cutoff"]), _all_rows)
+
+
+def _close_both(world: World) -> World:
+    """Lists of two rows or more, and of the truth what they show, for users of both sides."""
+    return close_world(world.keep(lambda one: len(one.shown) > 1 and bool(one.relevant)))
 
 
 def evidently(record: Record) -> Asked:
@@ -480,7 +479,7 @@ def ml_metrics(record: Record) -> Asked:
 
 
 # Changes of what the feed lays out, not of the fixture.
-AFTER = (_without_trained, drop_own_ids, _squash)
+AFTER = (_without_trained, drop_own_ids, _squash, _close_both)
 LIBRARIES: dict[str, Callable[[Record], Asked]] = {
     "pytrec_eval": trec_eval,
     "ranx": ranx,

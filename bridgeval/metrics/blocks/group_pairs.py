@@ -59,7 +59,7 @@ def tally_pairs(blocks: Blocks, metric: RankingMetric, counts: Tensor) -> Tally:
         "item labels": item_labels(blocks),
         "sizes": group_sizes(blocks),
     }
-    return Tally(Sums({"users": population(blocks, metric), "counts": counts.cpu().numpy()}), facts=facts)
+    return Tally(Sums({"users": population(blocks, metric), "counts": counts}), facts=facts)
 
 
 def compute_bias(state: Tally, undefined: Undefined) -> Result:

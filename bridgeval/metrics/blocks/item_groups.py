@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.batch.kernels import sum_by_code
+from bridgeval.batch.kernels import sum_by_code, to_tensor
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, by_item
 from bridgeval.engine.cumulative import Cumulative
@@ -64,6 +64,11 @@ def group_sizes(blocks: Blocks, of: Literal["items", "interactions"] = "items") 
     return blocks.lookup.once(("group sizes", of), lambda: _sizes(blocks.context, blocks.lookup.catalogue, of))
 
 
+def group_size_tensor(blocks: Blocks, of: Literal["items", "interactions"] = "items") -> Tensor:
+    """The same beside the tensors of the batch."""
+    return blocks.lookup.once(("group size tensor", of), lambda: to_tensor(group_sizes(blocks, of), blocks.device))
+
+
 def _sizes(context: Context, catalogue: Ids, of: Literal["items", "interactions"]) -> Floats:
     table = context.items["groups"]
     weights = None if of == "items" else context.items["popularity"].aligned(catalogue)
@@ -98,28 +103,23 @@ class GroupCounts(Block[Tensor]):
         return sum_by_code(by_item(groups.codes, blocks[self.cells]), groups.count)
 
 
-def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
-    """`[item groups]`: how many of the first k places of all lists hold an item of each group."""
+def shown_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Tensor:
+    """`[item groups]` float64: how many of the first k places of all lists hold an item of each group."""
     shown, of = blocks[ItemCounts(metric.ranking, metric.population)].up_to(metric.k), blocks[groups]
-    return _array(sum_by_code(of.codes[:-1], of.count, shown))
+    return sum_by_code(of.codes[:-1], of.count, shown)
 
 
-def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
-    """`[item groups]`: how many hits in the first k places are of each group."""
+def hit_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Tensor:
+    """`[item groups]` float64: how many hits in the first k places are of each group."""
     counts = blocks[HitGroups(groups, metric.ranking, metric.relevance, metric.population)]
-    return _array(counts.up_to(metric.k)[:-1])
+    return counts.up_to(metric.k)[:-1]
 
 
-def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
-    """`[item groups]`: how many relevant rows are of each group."""
-    return _array(blocks[GroupCounts(groups, RelevantCells(metric.relevance, metric.population))])
+def relevant_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Tensor:
+    """`[item groups]` float64: how many relevant rows are of each group."""
+    return blocks[GroupCounts(groups, RelevantCells(metric.relevance, metric.population))]
 
 
-def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Floats:
-    """`[item groups]`: how many items of each group are in the users' history."""
-    return _array(blocks[GroupCounts(groups, HistoryCells(metric.population))])
-
-
-def _array(counts: Tensor) -> Floats:
-    array: Floats = counts.cpu().numpy()
-    return array
+def history_counts(blocks: Blocks, metric: TotalMetric, groups: Block[GroupCodes]) -> Tensor:
+    """`[item groups]` float64: how many items of each group are in the users' history."""
+    return blocks[GroupCounts(groups, HistoryCells(metric.population))]

@@ -18,14 +18,24 @@ from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, Sh
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import RankingMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Floats, ItemSums
+from bridgeval.engine.state import ItemSums
 
 Among = Literal["shown", "catalogue"]
 
 
-def population(blocks: Blocks, metric: RankingMetric) -> int:
-    """The number of users of the batch who count."""
-    return int(metric.counted(blocks).sum())
+@dataclass(frozen=True)
+class CountedNumber(Block[Tensor]):
+    """The number of users of the batch who count: a tensor of one int64."""
+
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks[self.counted].sum()
+
+
+def population(blocks: Blocks, metric: RankingMetric) -> Tensor:
+    """The number of users of the batch who count: a tensor of one int64."""
+    return blocks[CountedNumber(metric.population)]
 
 
 def counted_items(blocks: Blocks, counted: Counted, items: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -96,18 +106,17 @@ class ItemCounts(Block[Cumulative]):
         return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size))
 
 
-def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Floats:
+def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Tensor:
     """`[V]` float64: how many of the first k places of all lists hold each item."""
-    counts: Floats = blocks[ItemCounts(metric.ranking, metric.population)].up_to(metric.k).cpu().numpy()
-    return counts
+    return blocks[ItemCounts(metric.ranking, metric.population)].up_to(metric.k)
 
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
     """The number of places that hold each item; with among="catalogue" it is 0 for items that the catalogue lacks."""
     counts = counts_by_item(blocks, metric)
     if among == "catalogue":
-        counts = counts * blocks.lookup.in_catalogue[:-1].cpu().numpy()
-    return ItemSums(blocks.batch.slates.items, counts)
+        counts = counts * blocks.lookup.in_catalogue[:-1]
+    return ItemSums.of(blocks.batch.slates.items, counts)
 
 
 def among_needs(among: Among) -> Needs:

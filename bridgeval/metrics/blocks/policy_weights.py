@@ -16,7 +16,7 @@ from bridgeval.batch.ranking import Ranking
 from bridgeval.engine.blocks import Block, Blocks, Ranked, ShownColumn, ShownCount
 from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import State, Sums
+from bridgeval.engine.state import Numbers, State, Sums
 from bridgeval.engine.summary import Bounds, Result
 from bridgeval.errors import BadParameterError, BadValueError
 
@@ -149,7 +149,7 @@ def _check_finite(weights: Tensor) -> None:
 
 
 @dataclass(frozen=True)
-class WeightedState:
+class WeightedState(Numbers):
     """Values of users, and sums over the pairs behind them."""
 
     users: Any
@@ -222,10 +222,10 @@ class WeightedMetric(TopKMetric):
         counted = self.counted(blocks)
         found = blocks[self.weights]
         rewarded, weight = blocks[RewardSums(self._unsummarized())]
-        totals = {
-            "rewarded": rewarded[counted].sum(),
-            "weight": weight[counted].sum(),
-            "squares": found.weights[counted, : self.k].square().sum(),
+        pairs = {
+            "rewarded": torch.where(counted, rewarded, 0.0).sum(),
+            "weight": torch.where(counted, weight, 0.0).sum(),
+            "squares": torch.where(counted[:, None], found.weights[:, : self.k], 0.0).square().sum(),
         }
         inside = blocks[Ranked(self.ranking)].valid[:, : self.k] & counted[:, None]
         counts = {
@@ -235,8 +235,7 @@ class WeightedMetric(TopKMetric):
             "above": inside & found.above[:, : self.k],
             "missing": inside & found.missing[:, : self.k],
         }
-        pairs = {name: float(total) for name, total in totals.items()}
-        pairs |= {name: int(cells.sum()) for name, cells in counts.items()}
+        pairs |= {name: cells.sum() for name, cells in counts.items()}
         return WeightedState(super().update(blocks), Sums(pairs))
 
     def compute(self, state: Any) -> Result:

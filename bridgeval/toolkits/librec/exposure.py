@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from torch import Tensor
 from bridgeval.errors import BadParameterError
 from bridgeval.plugin import (
     Blocks,
-    Floats,
     Hits,
     ItemSums,
     Needs,
@@ -28,24 +27,24 @@ from bridgeval.plugin import (
     Users,
     item_counts,
     population,
+    sum_by_code,
 )
 from bridgeval.toolkits.librec.bases import Array, to_numbers, visit_users
 from bridgeval.toolkits.librec.custom import Measured, RowCollector, restore_users
 
 
-def sum_by_item(blocks: Blocks, items: Tensor, valid: Tensor, numbers: Tensor | None = None) -> Floats:
+def sum_by_item(blocks: Blocks, items: Tensor, valid: Tensor, numbers: Tensor | None = None) -> Tensor:
     """`[V]` float64: the sum of the numbers of the valid cells (1 each by default) by item of the vocabulary."""
     size = len(blocks.batch.slates.items)
-    weights = None if numbers is None else numbers[valid].double().cpu().numpy()
-    return np.bincount(items[valid].cpu().numpy(), weights, minlength=size).astype(np.float64)
+    return sum_by_code(items.masked_fill(~valid, size), size, numbers)
 
 
-def stack_by_item(blocks: Blocks, *columns: Floats) -> ItemSums:
+def stack_by_item(blocks: Blocks, *columns: Tensor) -> ItemSums:
     """Several sums by item as one state, `[V, number of columns]`."""
-    return ItemSums(blocks.batch.slates.items, np.column_stack(columns))
+    return ItemSums.of(blocks.batch.slates.items, torch.stack(columns, dim=1))
 
 
-def count_ratings(blocks: Blocks, users: Tensor) -> Floats:
+def count_ratings(blocks: Blocks, users: Tensor) -> Tensor:
     """`[V]`: how many of the users `[B]` have each item in the history or the truth."""
     history, relevant = (
         sum_by_item(blocks, rows.items, rows.valid & users[:, None])
@@ -77,7 +76,7 @@ class ListInformation(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         rated = count_ratings(blocks, self.counted(blocks))
-        shown = item_counts(blocks, self).values
+        shown: Any = item_counts(blocks, self).values
         return Tally(Sums({"users": population(blocks, self)}), stack_by_item(blocks, shown, rated))
 
     def compute(self, state: Tally) -> Result:
@@ -109,7 +108,7 @@ class RatedCoverage(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         rated = count_ratings(blocks, self.counted(blocks))
-        shown = item_counts(blocks, self).values
+        shown: Any = item_counts(blocks, self).values
         return Tally(Sums({"users": population(blocks, self)}), stack_by_item(blocks, shown, rated))
 
     def compute(self, state: Tally) -> Result:

@@ -15,6 +15,7 @@ from bridgeval.plugin import (
     ItemSums,
     Metric,
     Needs,
+    Numbers,
     Order,
     Ranked,
     Ranking,
@@ -188,7 +189,7 @@ class PredictionUnfairness(TotalMetric):
 
 
 @dataclass(frozen=True)
-class ScoresAndRatings:
+class ScoresAndRatings(Numbers):
     """Sums of scores and ratings by item, and the range of the ratings.
 
     Attributes:

@@ -9,7 +9,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bridgeval.metrics import DCG, ERR, F1, MAP, MRR, FallOut, HitRate, Precision, Recall, RocAuc, RPrecision, nDCG
+from bridgeval.metrics import (
+    DCG,
+    ERR,
+    F1,
+    MAP,
+    MRR,
+    FallOut,
+    HitPlace,
+    HitRate,
+    PairAccuracy,
+    Precision,
+    RankingLoss,
+    Recall,
+    RocAuc,
+    RPrecision,
+    nDCG,
+)
 from bridgeval.plugin import Convention, entry
 
 SKLEARN_RULES: dict[str, Any] = {"users": "shown", "ties": "average"}
@@ -22,6 +38,8 @@ SKLEARN = Convention(
             MAP, users="shown", ties="last", divide_by="relevant", empty="one"
         ),
         "top_k_accuracy_score": entry(HitRate, users="shown", ties="item_descending"),
+        "label_ranking_loss": entry(RankingLoss, users="shown", one_sided="zero"),
+        "coverage_error": entry(HitPlace, of="last", users="shown", ties="last", missed="zero"),
     },
     "scikit-learn: linear gains, equal scores averaged; a row without a relevant label scores 0 in nDCG and 1 in LRAP",
     version="1.9.1",
@@ -113,6 +131,15 @@ CATBOOST = Convention(
         "RecallAt": entry(Recall, empty="one", **CATBOOST_BORDER),
         "ERR": entry(ERR, stop="linear", max_grade=1, **CATBOOST_RULES),
         "PFound": entry(ERR, stop="linear", max_grade=1, decay=0.85, **CATBOOST_RULES),
+        "QueryAUC": entry(
+            PairAccuracy,
+            between="relevance",
+            tied="half",
+            unpaired="zero",
+            users="shown",
+            names={"type": "between"},
+            words={"type": {"Classic": "relevance", "Ranking": "gains"}},
+        ),
         "QueryAverage": entry(Precision, gain="linear", divide_by="shown", **CATBOOST_RULES),
     },
     "CatBoost: of equal scores the lower target comes first; a group without relevant rows is worth 1 in NDCG and "
@@ -195,6 +222,7 @@ RAX = Convention(
         "mrr_metric": entry(MRR, **RAX_RULES),
         "precision_metric": entry(Precision, divide_by="shown", **RAX_RULES),
         "recall_metric": entry(Recall, **RAX_RULES),
+        "opa_metric": entry(PairAccuracy, tied="lost", unpaired="zero", users="shown"),
     },
     "rax without a key: every list, 0 without relevant rows, exponential gains, average precision over all relevant",
     version="0.4.0",
