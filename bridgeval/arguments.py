@@ -1,8 +1,8 @@
 """Types at the door: the options of public functions, each with what it takes, in one table.
 
 `checked` wraps a public function. An option of a wrong type, or out of range, is a BadParameterError that names it
-before anything is read; without this, the first line deep inside that cannot use the value raises whatever it raises. Data
-(recommendations, relevance, labels, ...) is not looked at here: loaders tell what is wrong with it.
+before anything is read; without this, the first line deep inside that cannot use the value raises whatever it raises.
+Data (recommendations, relevance, labels, ...) is not looked at here: loaders tell what is wrong with it.
 
 To add an option, add its line to OPTIONS.
 """
@@ -92,7 +92,7 @@ OPTIONS: Mapping[str, Option] = {
     "batch_size": whole_number(1, 2**63 - 1, "leave it out"),
     "bootstrap": TEXT,
     "columns": Option("a mapping of parts to names of columns", _is_columns, 'give e.g. {"user": "customer"}'),
-    "convention": Option("the name of a toolkit", _is_text, "give e.g. replay"),
+    "convention": Option("the name of a toolkit", _is_text, "`bridgeval list` names them"),
     "correction": TEXT,
     "digits": whole_number(0, 17, "give the number of decimals that were printed"),
     "family": TEXT,

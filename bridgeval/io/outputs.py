@@ -1,4 +1,4 @@
-"""Outputs: a file is written beside its place and moved there, so that it is whole or absent, and the old one survives."""
+"""Outputs: a file is written beside its place and moved there, so that it is whole or absent."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from contextlib import contextmanager, suppress
 def written_beside(path: str | os.PathLike[str]) -> Generator[str]:
     """The path of a new file in the same folder, which replaces `path` when the block ends without an exception.
 
-    Whatever ends the block, the new file does not stay behind. What is no ordinary file, such as a terminal or a pipe, is
-    written to as it is.
+    Whatever ends the block, the new file does not stay behind, and the old one survives a failure. What is no ordinary
+    file, such as a terminal or a pipe, is written to as it is.
 
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with written_beside(f"{folder}/numbers.txt") as beside:
-    ...         _ = open(beside, "w").write("1")
+    ...         _ = pathlib.Path(beside).write_text("1")
     ...     os.listdir(folder)
     ['numbers.txt']
     """

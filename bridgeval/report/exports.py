@@ -80,7 +80,7 @@ class Exports(ABC):
         return write_text(json.dumps(make_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The long form as CSV, numbers to the last digit; a name that a spreadsheet would take for a formula gets a `'`."""
+        """The long form as CSV, numbers to the last digit; a name that looks like a formula gets a `'` in front."""
         return write_text(_set_types(self.to_pandas()).map(escape_formula).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
