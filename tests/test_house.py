@@ -51,7 +51,14 @@ LAYERS = (
     ("cli",),
 )
 # Rooms beside the layers -> the highest layer that they may import.
-BESIDE = {"plugin": "report", "spark": "hookspecs", "testing": "evaluation", "demo": "evaluation", "__main__": "cli"}
+BESIDE = {
+    "plugin": "report",
+    "spark": "hookspecs",
+    "testing": "evaluation",
+    "demo": "evaluation",
+    "pytest_gate": "baselines",
+    "__main__": "cli",
+}
 # Rooms that import the public doors and nothing deeper.
 GUESTS = ("toolkits", "integrations")
 DOORS = {"bridgeval"} | {f"bridgeval.{name}" for name in ("demo", "errors", "metrics", "plugin", "slices", "testing")}
