@@ -51,8 +51,8 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
     """Is one system better than another?
 
     RECS is one file for each system: NAME=FILE names the system, a folder stands for the files in it, a file of
-    per-user values, or a folder of them that Spark wrote, for the systems or runs in it. TRUTH comes last, as in `evaluate`. With per-user values alone, leave out
-    TRUTH.
+    per-user values, or a folder of them that Spark wrote, for the systems or runs in it. TRUTH comes last, as in
+    `evaluate`. With per-user values alone, leave out TRUTH.
     """
     import bridgeval
 

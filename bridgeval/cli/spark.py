@@ -67,6 +67,8 @@ def spark(
     **given: Any,
 ) -> None:
     """Evaluate inside a Spark job, without collecting the data; with --system compare."""
+    from bridgeval import plugins, spec
+
     left = list(paths)
     named = dict(one.partition("=")[::2] for one in systems)
     if systems and (len(named) < 2 or "" in (*named, *named.values()) or recs):

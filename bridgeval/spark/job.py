@@ -25,16 +25,19 @@ SCHEMA = "run string, time timestamp, metric string, k int, value double, low do
 
 DIFFERENCES = (
     "run string, time timestamp, metric string, system string, baseline string, users long, value double, "
-    "baseline_value double, difference double, low double, high double, p double, adjusted double, significant boolean, "
-    "d_z double, wins long, ties long, losses long, detectable double, method string"
+    "baseline_value double, difference double, low double, high double, p double, adjusted double, "
+    "significant boolean, d_z double, wins long, ties long, losses long, detectable double, method string, "
+    "relative double"
 )
+
+PER_USER = ("run", "time", "user", "metric", "k", "value")
 
 # Formats that are folders of files, in which a run has a folder of its own.
 FILES = ("parquet", "orc", "csv", "json", "avro")
 
-
-# Prefix of a source -> its meaning.
+# Prefixes of a table of the catalog, and of a query.
 TABLE, SQL = "table:", "sql:"
+
 # What becomes of rows that are there already.
 MODES = ("run", "append", "overwrite", "error")
 
@@ -46,6 +49,7 @@ def run(
     metrics: Sequence[str] = ("nDCG@10", "Recall@10"),
     out: str | None = None,
     history: str | None = None,
+    context: Mapping[str, str] | None = None,
     columns: Mapping[str, str | None] | None = None,
     format: str = "parquet",
     out_format: str | None = None,
@@ -67,12 +71,13 @@ def run(
         out: a table that the numbers are added to: (run, time, metric, k, value, low, high, users) of an evaluation, a
             row for each difference of a comparison.
         history: the training interactions.
+        context: name -> a small table by item or user, for metrics that ask for it.
         columns: part -> column name.
         format: of every path that is read: parquet, delta, orc, csv, json, ...
         out_format: of every table that is written; None is `format`.
-        mode: "run" replaces the rows of the same run in paths of formats that are files (parquet, orc, csv, json, avro),
-            which are partitioned by run, and appends to other tables; "append" appends; "overwrite" replaces the whole
-            table; "error" refuses a table that exists.
+        mode: "run" replaces the rows of the same run in paths of formats that are files (parquet, orc, csv, json,
+            avro), which are partitioned by run, and appends to other tables; "append" appends; "overwrite" replaces the
+            whole table; "error" refuses a table that exists.
         partition_by: columns of the written tables to partition by, besides the run.
         convention: the toolkit that defines names without a prefix.
         per_user_out: a table that per-user values are added to (run, time, user, metric, k, value), likewise and before
@@ -82,35 +87,35 @@ def run(
     """
     # Before a session is started for nothing.
     spec.name_all(metrics, convention, plugins.installed())
-    if mode not in MODES:
-        raise BadParameterError(f"there is no mode {mode!r}", hint=f"choose one of {', '.join(MODES)}", argument="mode")
-    if per_user_out is not None and not isinstance(recs, str):
-        raise BadParameterError(
-            "a comparison collects no per-user values", "per_user_out for several systems", "evaluate each system"
-        )
+    numbers_schema = SCHEMA if isinstance(recs, str) else DIFFERENCES
+    _check_outputs(recs, numbers_schema, out, per_user_out, mode, partition_by)
     spark = session or SparkSession.getActiveSession() or SparkSession.builder.appName("bridgeval").getOrCreate()
-    relevance = _read(spark, truth, format)
-    how: dict[str, Any] = {"columns": columns, "convention": convention}
-    how |= {} if history is None else {"history": _read(spark, history, format)}
+    read = partial(_read, spark, format=format)
+    write = partial(_write_run, format=out_format or format, mode=mode, partition_by=partition_by)
+    for target in (per_user_out, out):
+        if mode == "error" and target is not None:
+            _refuse_present(spark, target)
+    given: dict[str, Any] = {
+        "relevance": read(truth),
+        "history": None if history is None else read(history),
+        "context": {name: read(table) for name, table in (context or {}).items()},
+        "metrics": metrics,
+        "columns": columns,
+        "convention": convention,
+    }
+    name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
     found: bridgeval.Report | Comparison
     if isinstance(recs, str):
-        found = bridgeval.evaluate(
-            _read(spark, recs, format), relevance, metrics, per_user=per_user_out is not None, **how
-        )
+        found = bridgeval.evaluate(read(recs), **given, per_user=per_user_out is not None)
+        # The numbers come last: a run that is among them has all its outputs.
+        if per_user_out is not None:
+            write(found.per_user().select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out)
     else:
-        systems = {name: _read(spark, one, format) for name, one in recs.items()}
-        found = bridgeval.compare(systems, relevance, metrics, **how)
-    name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
-    write = partial(_write_run, format=out_format or format, mode=mode, partition_by=partition_by)
-    # The numbers come last: a run that is among them has all its outputs.
-    if per_user_out is not None and isinstance(found, bridgeval.Report):
-        values = found.per_user()
-        write(values.select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out)
+        found = bridgeval.compare({system: read(table) for system, table in recs.items()}, **given)
     if out is not None:
         numbers = found.to_pandas().astype(object).to_dict("records")
         rows = [{"run": name, "time": now} | {column: _none_for_nan(x) for column, x in row.items()} for row in numbers]
-        schema = SCHEMA if isinstance(found, bridgeval.Report) else DIFFERENCES
-        write(spark.createDataFrame(rows, schema).coalesce(1), out)
+        write(spark.createDataFrame(rows, numbers_schema).coalesce(1), out)
     return found
 
 
@@ -126,16 +131,33 @@ def open_session() -> Iterator[SparkSession]:
             session.stop()
 
 
+def _check_outputs(
+    recs: Any, numbers: str, out: str | None, per_user_out: str | None, mode: str, partition_by: Sequence[str]
+) -> None:
+    """Raises for outputs that cannot be written as asked, so that a job writes all of them or none."""
+    if mode not in MODES:
+        raise BadParameterError(f"there is no mode {mode!r}", hint=f"choose one of {', '.join(MODES)}", argument="mode")
+    if per_user_out is not None and not isinstance(recs, str):
+        raise BadParameterError(
+            "a comparison writes no per-user values", f"per_user_out={per_user_out!r}", "evaluate each system in a job"
+        )
+    for target, columns in ((out, [column.split()[0] for column in numbers.split(", ")]), (per_user_out, PER_USER)):
+        missing = [name for name in partition_by if name not in columns]
+        if target is not None and missing:
+            raise BadParameterError(
+                f"the table {target!r} cannot be partitioned by {', '.join(missing)}",
+                f"columns {', '.join(columns)}",
+                "name some of these",
+                argument="partition_by",
+            )
+        if target is not None and target.startswith(SQL):
+            raise BadParameterError("a query cannot be written to", target, "name a path, or table:NAME")
+
+
 def _read(spark: SparkSession, source: str, format: str) -> DataFrame:
-    reader = spark.read.format(format)
-    if format == "csv":
-        reader = reader.options(header=True, inferSchema=True)
     try:
-        if source.startswith(TABLE):
-            return spark.table(source.removeprefix(TABLE))
-        if source.startswith(SQL):
-            return spark.sql(source.removeprefix(SQL))
-        return reader.load(source)
+        frame = _open(spark, source, format)
+        frame.schema  # noqa: B018 (Spark Connect looks for the table only now)
     except Exception as error:
         # An error that Spark has no class for arrives as py4j's own.
         java = getattr(error, "java_exception", None)
@@ -145,22 +167,38 @@ def _read(spark: SparkSession, source: str, format: str) -> DataFrame:
         if source.startswith((TABLE, SQL)):
             raise InputError(f"{source!r} cannot be read", said, "check the name of the table or the query") from error
         raise InputError(f"{source!r} cannot be read as {format}", said, "check path and format") from error
+    return frame
+
+
+def _open(spark: SparkSession, source: str, format: str) -> DataFrame:
+    if source.startswith(TABLE):
+        return spark.table(source.removeprefix(TABLE))
+    if source.startswith(SQL):
+        return spark.sql(source.removeprefix(SQL))
+    reader = spark.read.format(format)
+    return (reader.options(header=True, inferSchema=True) if format == "csv" else reader).load(source)
+
+
+def _refuse_present(spark: SparkSession, target: str) -> None:
+    """Raises if a table exists already; a job that finds out when it writes has written other tables before."""
+    if target.startswith(TABLE):
+        present = spark.catalog.tableExists(target.removeprefix(TABLE))
+    else:
+        try:
+            # A format that reads no file to know its columns.
+            spark.read.format("text").load(target).schema  # noqa: B018
+            present = True
+        except PySparkException:
+            present = False
+    if present:
+        raise InputError(f"the table {target!r} exists already", hint="choose another, or another mode")
 
 
 def _write_run(frame: DataFrame, target: str, format: str, mode: str, partition_by: Sequence[str]) -> None:
-    """Adds the rows of a run to a table; those of the same run are replaced, so that a job can be run again."""
-    missing = [name for name in partition_by if name not in frame.columns]
-    if missing:
-        raise BadParameterError(
-            f"the table at {target!r} cannot be partitioned by {', '.join(missing)}",
-            f"columns {', '.join(frame.columns)}",
-            "name some of these",
-            argument="partition_by",
-        )
-    is_table = target.startswith(TABLE)
-    by_run = mode == "run" and format in FILES and not is_table
+    """Adds the rows of a run to a table; by mode "run" a job can be run again."""
+    by_run = mode == "run" and format in FILES and not target.startswith(TABLE)
     columns = ["run", *(name for name in partition_by if name != "run")] if by_run else list(partition_by)
-    writer = frame.write.format(format).mode({"run": "append"}.get(mode, mode))
+    writer = frame.write.format(format).mode("append" if mode == "run" else mode)
     if by_run:
         # An option of this write alone; the session's own setting may be another.
         writer = writer.option("partitionOverwriteMode", "dynamic").mode("overwrite")
@@ -168,7 +206,7 @@ def _write_run(frame: DataFrame, target: str, format: str, mode: str, partition_
         writer = writer.partitionBy(*columns)
     if format == "csv":
         writer = writer.option("header", True)
-    if is_table:
+    if target.startswith(TABLE):
         writer.saveAsTable(target.removeprefix(TABLE))
     else:
         writer.save(target)

@@ -101,7 +101,7 @@ class SparkUserTable:
 
     @staticmethod
     def side_by_side(tables: Mapping[tuple[str, int | None], SparkUserTable | UserTable]) -> DataFrame:
-        """A Spark frame with a row for each user and a column for each metric, null where a metric leaves a user out."""
+        """A Spark frame with a row for each user and a column for each metric, null where the user does not count."""
         in_spark = {name: table for (name, _), table in tables.items() if isinstance(table, SparkUserTable)}
         kept = next(iter(in_spark.values())).kept
         frame = kept.rows.select("user", *(table.column.alias(name) for name, table in in_spark.items()))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pa_parquet
 
 from bridgeval.engine.state import Floats, UserTable
@@ -148,13 +149,21 @@ def _find_part(folder: str | os.PathLike[str]) -> str | None:
     return None
 
 
+def _name_partitions(path: str | os.PathLike[str]) -> Any:
+    """The columns that the folders of a table name, as text: a run called 007 is not number 7."""
+    part = _find_part(path) if os.path.isdir(path) else None
+    folders = [] if part is None else os.path.relpath(part, path).split(os.sep)[:-1]
+    fields = [pa.field(folder.partition("=")[0], pa.string()) for folder in folders]
+    return pa_dataset.partitioning(pa.schema(fields), flavor="hive") if fields else None
+
+
 def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:
     """Reads system -> metric -> values from a file, or a folder that Spark wrote: (system,) metric, user, value.
 
     The column of users may have any name that is known for users, as `Report.per_user` gives the caller's. In a table
     of several runs, a run is a system.
     """
-    table = pa_parquet.read_table(path)
+    table = pa_parquet.read_table(path, partitioning=_name_partitions(path))
     (user,) = find_named(table.column_names, USER)
     system = next((name for name in ("system", "run") if name in table.column_names), None)
     table = table.select([name for name in (system, "metric", user, "value") if name is not None])
