@@ -44,12 +44,13 @@ types: $(STAMP)
 tests: $(STAMP)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-spark tests-portable
 
+QUICK := not spark and not slow and not parity and not site and not integration and not install
 tests-here: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration and not install"
+	$(BIN)/python -m pytest -n 2 -m "$(QUICK)"
 
 # The portable kernels are what a GPU runs: laws, metrics and goldens must hold with them too.
 tests-portable: $(STAMP) tests-here
-	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration and not install" tests/laws tests/metrics tests/golden tests/batch
+	BRIDGEVAL_KERNELS=portable $(BIN)/python -m pytest -n 2 -m "$(QUICK)" tests/laws tests/metrics tests/golden tests/batch
 
 tests-spark: $(STAMP)
 	$(BIN)/python -m pytest -m "spark and not slow"
@@ -73,14 +74,15 @@ wheel: $(STAMP)  ## build wheel and sdist in dist, and try the wheel in a fresh 
 	$(BIN)/python -m hatchling build
 	$(BIN)/python -m pytest -s -m install tests/test_install.py
 
-# The lowest version of each dependency that pyproject.toml allows. Tests of other libraries' frames need newer ones.
+# The lowest version of each dependency that pyproject.toml allows; their own warnings are theirs. Left out: the published schema, which a newer
+# pydantic words otherwise, and a test that reads our CSV with pandas, which kept the last digit only later.
 LOWEST := .envs/lowest
 LOWEST_VERSIONS = $(shell $(PYTHON) -c "import tomllib; print(*(d.replace('>=', '==') for d in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']))")
 lowest:  ## test with the lowest versions of the dependencies
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS) -e . "pytest>=8" "pytest-xdist>=3.6" "hypothesis>=6.100" "polars>=1.20" "statsmodels>=0.14" "duckdb>=1.1"
-	$(LOWEST)/bin/python -m pytest -n 2 -m "not spark and not slow and not parity and not site and not integration and not install and not browser" tests
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS) -e . hatchling editables "pytest>=8" "pytest-xdist>=3.6" "hypothesis>=6.100" "polars>=1.20" "statsmodels>=0.14" "duckdb>=1.1"
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(patsubst %/pyproject.toml,-e ./%,$(wildcard plugins/*/pyproject.toml))
+	$(LOWEST)/bin/python -m pytest -n 2 -W default -W error::bridgeval.errors.BridgevalWarning -m "$(QUICK) and not browser" tests --ignore tests/spark --deselect tests/cli/test_config.py::test_the_published_schema_is_up_to_date --deselect tests/test_systems.py::test_every_export_has_the_same_numbers
 
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics

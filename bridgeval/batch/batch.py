@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_repeats, count_true, match_rows, to_tensor
+from bridgeval.batch.kernels import count_repeats, count_true, match_rows
+from bridgeval.batch.transfer import Cargo
 from bridgeval.errors import NeedError
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
@@ -42,6 +43,7 @@ class Shown(Protocol):
         masked: `[B]` int64: cells that score -inf.
         seen: `[B]` int64: those of them that are masked because the user has the item in the history.
         pairs: further columns, looked up by user and item.
+        cargo: what takes arrays of the host to the device.
     """
 
     @property
@@ -70,6 +72,8 @@ class Shown(Protocol):
     def seen(self) -> Tensor: ...
     @property
     def pairs(self) -> Mapping[str, PairColumn]: ...
+    @property
+    def cargo(self) -> Cargo: ...
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
@@ -92,7 +96,7 @@ class ShownRows(Protocol):
         """`[U]`."""
         ...
 
-    def lay_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
+    def lay_out(self, start: int, stop: int, pad: int, cargo: Cargo) -> Shown:
         """Lays out users `start` to `stop`."""
         ...
 
@@ -106,9 +110,28 @@ class ListBatch:
 
     lists: Lists
     pad: int
-    device: torch.device
+    cargo: Cargo
     complete: bool = False
     vocabulary: Ids | None = None
+
+    def __post_init__(self) -> None:
+        self.cargo.add(self.lists.offsets, self.lists.items, *self.lists.columns.values())
+        for pairs in self.pairs.values():
+            self.cargo.add(pairs.offsets, pairs.items, pairs.values)
+
+    @property
+    def device(self) -> torch.device:
+        return self.cargo.device
+
+    @property
+    def on_host(self) -> ListBatch:
+        """The same lists on the CPU: what can be told from the data of the host needs no wait for the device."""
+        # Not kept: a batch that refers to itself would stay in memory until garbage is collected.
+        return self if self.device.type == "cpu" else self._copy_on_host
+
+    @cached_property
+    def _copy_on_host(self) -> ListBatch:
+        return ListBatch(self.lists, self.pad, Cargo(torch.device("cpu")), self.complete)
 
     @property
     def ranked(self) -> bool:
@@ -124,7 +147,7 @@ class ListBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        return torch.from_numpy(np.diff(self.lists.offsets)).to(self.device)
+        return self.cargo.take(self.lists.offsets).diff()
 
     @cached_property
     def width(self) -> int:
@@ -138,7 +161,7 @@ class ListBatch:
     @cached_property
     def valid(self) -> Tensor:
         if self.uniform:
-            return torch.ones((len(self.lengths), self.width), dtype=torch.bool, device=self.device)
+            return torch.ones((len(self.lists.offsets) - 1, self.width), dtype=torch.bool, device=self.device)
         return torch.arange(self.width, device=self.device) < self.lengths[:, None]
 
     @cached_property
@@ -147,13 +170,20 @@ class ListBatch:
 
     @cached_property
     def repeated(self) -> int:
-        return count_repeats(self.items, self.pad)
+        return count_repeats(self.on_host.items, self.pad)
 
     @cached_property
     def masked(self) -> Tensor:
-        if not self.has("score") or not self.width or float(self.column("score").amin()) != MASKED:
+        if not self.any_masked:
             return torch.zeros_like(self.lengths)
         return count_true((self.column("score") == MASKED) & self.valid)
+
+    @cached_property
+    def any_masked(self) -> bool:
+        """Whether any cell scores -inf."""
+        if "score" in self.pairs:
+            return bool((self.on_host.column("score") == MASKED).any())
+        return "score" in self.lists.columns and float(self.lists.columns["score"].min(initial=0)) == MASKED
 
     @property
     def seen(self) -> Tensor:
@@ -167,8 +197,10 @@ class ListBatch:
     def column(self, name: str) -> Tensor:
         if name not in self._columns:
             pairs = self.pairs.get(name)
-            cells = look_up(pairs, self.items) if pairs is not None else self._lay_out(self.lists.columns[name], 0)
-            self._columns[name] = cells
+            if pairs is not None:
+                self._columns[name] = look_up(pairs, self.items, self.cargo)
+            else:
+                self._columns[name] = self._lay_out(self.lists.columns[name], 0)
         return self._columns[name]
 
     def count_held(self, items: Tensor) -> Tensor:
@@ -181,12 +213,13 @@ class ListBatch:
     @cached_property
     def _where(self) -> Tensor:
         """`[B, K]` int64: the row of the lists that each cell is read from."""
-        where = torch.from_numpy(self.lists.offsets[:-1])[:, None] + torch.arange(self.width)
-        return where.clamp_(max=max(len(self.lists.items) - 1, 0)).to(self.device)
+        offsets = self.cargo.take(self.lists.offsets)
+        where = offsets[:-1, None] + torch.arange(self.width, device=self.device)
+        return where.clamp_(max=max(len(self.lists.items) - 1, 0))
 
     def _lay_out(self, flat: npt.NDArray[np.generic], fill: float) -> Tensor:
-        values = to_tensor(flat, self.device)
-        shape = (len(self.lengths), self.width)
+        values = self.cargo.take(flat)
+        shape = (len(self.lists.offsets) - 1, self.width)
         if self.uniform:
             return values.view(shape)
         if not len(values):
@@ -194,19 +227,37 @@ class ListBatch:
         return values[self._where].masked_fill_(~self.valid, fill)
 
 
-def look_up(pairs: PairColumn, items: Tensor) -> Tensor:
+def look_up(pairs: PairColumn, items: Tensor, cargo: Cargo) -> Tensor:
     """`[B, K]`: the column's value beside each item of each user; anything beside `pad`."""
+    if not items.is_cpu:
+        return _search(pairs, items, cargo)
     columns = {} if pairs.values is None else {"value": pairs.values}
-    lists = ListBatch(Lists(pairs.offsets, pairs.items, columns), pairs.size, items.device)
+    lists = ListBatch(Lists(pairs.offsets, pairs.items, columns), pairs.size, cargo)
     # There is one list for all users, or a few users have so many pairs that most cells would be empty.
     if not pairs.by_user or lists.width * len(items) > 2 * (items.numel() + len(pairs.items)):
-        codes = items.cpu().numpy()
-        return torch.from_numpy(pairs.look_up(np.arange(len(codes))[:, None], codes)).to(items.device)
+        codes = items.numpy()
+        return torch.from_numpy(pairs.look_up(np.arange(len(codes))[:, None], codes))
     rows, places, at = match_rows(items, lists.items, pairs.size)
     if pairs.values is None:
         return torch.zeros_like(items, dtype=torch.bool).index_put_((rows, places), torch.tensor(True))
     found = torch.full_like(items, torch.nan, dtype=torch.float64)
     return found.index_put_((rows, places), lists.column("value")[rows, at].double())
+
+
+def _search(pairs: PairColumn, items: Tensor, cargo: Cargo) -> Tensor:
+    """`look_up` on a device: pairs are sorted by user and item, so that all cells are searched at once."""
+    codes, keys = items.long(), cargo.take(pairs.items).long()
+    if pairs.by_user:
+        users = torch.arange(len(items), device=items.device) * pairs.size
+        keys = keys + users.repeat_interleave(cargo.take(pairs.offsets).diff(), output_size=len(keys))
+        # The item "no item" of a user has the key of the next user's first item.
+        codes = codes + users[:, None]
+    if not len(keys):
+        found = torch.zeros_like(items, dtype=torch.bool)
+        return found if pairs.values is None else found.double().fill_(torch.nan)
+    at = torch.searchsorted(keys, codes).clamp_(max=len(keys) - 1)
+    known = (keys[at] == codes) & (items < pairs.size)
+    return known if pairs.values is None else torch.where(known, cargo.take(pairs.values)[at].double(), torch.nan)
 
 
 @dataclass(frozen=True)
@@ -216,6 +267,9 @@ class Batch:
     Attributes:
         shown: what they were shown, `[B, K]`.
         relevant: what proved relevant, `[B, R]`, with the column `gain`.
+        cargo: what takes arrays of the host to the device.
+        user_columns: name -> `[B]`.
+        had: what users have in the history, `[B, H]`; None if it is not known.
     """
 
     slates: Slates
@@ -223,25 +277,31 @@ class Batch:
     stop: int
     shown: Shown
     relevant: ListBatch
-    device: torch.device
+    cargo: Cargo
+    user_columns: Mapping[str, npt.NDArray[Any]]
+    had: ListBatch | None
+
+    @property
+    def device(self) -> torch.device:
+        return self.cargo.device
 
     def __len__(self) -> int:
         return self.stop - self.start
 
-    @cached_property
+    @property
     def history(self) -> ListBatch:
         """The items that each user has in the history, `[B, H]`."""
-        if self.slates.history is None:
+        if self.had is None:
             raise NeedError("the history of the users is not known", hint="give {argument}", argument="history")
-        return ListBatch(self.slates.history.part(self.start, self.stop), len(self.slates.items), self.device)
+        return self.had
 
     def has_user_column(self, name: str) -> bool:
         """Whether there is a column of this name."""
-        return name in self.slates.user_columns
+        return name in self.user_columns
 
     def user_column(self, name: str) -> Tensor:
         """`[B]`."""
-        return to_tensor(self.slates.user_columns[name][self.start : self.stop], self.device)
+        return self.cargo.take(self.user_columns[name])
 
 
 def batches(slates: Slates, device: torch.device, batch_size: int | None = None, workers: int = 1) -> Iterator[Batch]:
@@ -266,14 +326,19 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
 
 def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batch:
     """Lays out users `start` to `stop`."""
-    pad = len(slates.items.values)
-    # Slates of scores have `ShownRows` in place of lists; the tables know nothing of tensors.
+    pad, cargo = len(slates.items.values), Cargo(device)
+    relevant = ListBatch(slates.relevant.part(start, stop), pad, cargo)
+    history = None if slates.history is None else ListBatch(slates.history.part(start, stop), pad, cargo)
+    columns = {name: column[start:stop] for name, column in slates.user_columns.items()}
+    cargo.add(*columns.values())
+    # Slates of scores have `ShownRows` in place of lists; the tables know nothing of tensors. They come last: to mask
+    # what users have seen is the first thing that asks for arrays on the device, and sends all of them there.
     lists: Lists | ShownRows = slates.shown
     if isinstance(lists, Lists):
-        shown: Shown = ListBatch(lists.part(start, stop), pad, device, vocabulary=slates.items)
+        shown: Shown = ListBatch(lists.part(start, stop), pad, cargo, vocabulary=slates.items)
     else:
-        shown = lists.lay_out(start, stop, pad, device)
-    return Batch(slates, start, stop, shown, ListBatch(slates.relevant.part(start, stop), pad, device), device)
+        shown = lists.lay_out(start, stop, pad, cargo)
+    return Batch(slates, start, stop, shown, relevant, cargo, columns, history)
 
 
 def _count_fitting(widths: npt.NDArray[np.int64], budget: int) -> int:

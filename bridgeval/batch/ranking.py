@@ -15,8 +15,17 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, ListBatch, Shown
-from bridgeval.batch.kernels import count_true, find_repeats, match_rows, order_by_score, sort_with_index, to_tensor
+from bridgeval.batch.kernels import (
+    count_true,
+    find_repeats,
+    match_rows,
+    order_by_score,
+    order_unsorted,
+    sort_with_index,
+    to_tensor,
+)
 from bridgeval.batch.score_batch import ScoreBatch
+from bridgeval.batch.transfer import Cargo
 from bridgeval.choices import check_choices
 from bridgeval.errors import NeedError
 from bridgeval.tables.ids import Ids
@@ -46,8 +55,6 @@ Duplicates = Literal["best", "all"]
 Masked = Literal["drop", "keep"]
 Gaps = Literal["close", "keep"]
 
-# Most lists that are not in order show it in the first rows.
-FEW_ROWS = 256
 # Cells that are ranked at once outside of a batch.
 CELLS_AT_ONCE = 1 << 22
 
@@ -167,7 +174,7 @@ def rank(shown: Shown, ranking: Ranking, depth: int | None = None) -> RankedList
     order = _order(shown, ranking)
     items = shown.items if order is None else shown.items.gather(1, order)
     ranked = RankedLists(items, shown.valid, order, shown.pad, shown.repeated > 0)
-    if ranking.masked == "drop" and bool(shown.masked.any()):
+    if ranking.masked == "drop" and (not isinstance(shown, ListBatch) or shown.any_masked):
         ranked = _keep(ranked, ranked.gather(shown.column("score")) != MASKED)
     if ranking.cut is not None and ranking.cut < items.shape[1]:
         ranked = _keep(ranked, torch.arange(items.shape[1], device=items.device) < ranking.cut)
@@ -188,18 +195,8 @@ def _order(shown: Shown, ranking: Ranking) -> Tensor | None:
     if shown.ranked or ranking.order == "given" or not shown.has("score") or shown.width < 2:
         return None
     scores, precedence = shown.column("score"), TIES[ranking.ties](shown.items, shown)
-    # Sorting costs five times as much as looking, and many toolkits write their lists in order.
-    if all(_in_order(scores[:rows], precedence[:rows], shown.valid[:rows]) for rows in (FEW_ROWS, None)):
-        return None
-    return order_by_score(scores, precedence, None if bool(shown.valid.all()) else shown.valid)
-
-
-def _in_order(scores: Tensor, precedence: Tensor, valid: Tensor) -> bool:
-    falls = scores[:, 1:] < scores[:, :-1]
-    if bool(falls.all()):
-        return True
-    ties = (scores[:, 1:] == scores[:, :-1]) & (precedence[:, 1:] <= precedence[:, :-1])
-    return bool((falls | ties | ~valid[:, 1:]).all())
+    every = isinstance(shown, ListBatch) and shown.uniform
+    return order_unsorted(scores, precedence, None if every else shown.valid)
 
 
 def _move(ranked: RankedLists, order: Tensor) -> RankedLists:
@@ -241,9 +238,7 @@ def _rank_scores(shown: ScoreBatch, ranking: Ranking, depth: int | None) -> Rank
             index[across] = _cut_ties(shown.scores[across], values[across, -1:], precedence, depth)
         scores = shown.scores[rows].gather(1, index[rows])
         index[rows] = index[rows].gather(1, order_by_score(scores, precedence[index[rows]]))
-    valid = torch.ones_like(index, dtype=torch.bool)
-    if ranking.masked == "drop" and bool(shown.masked.any()):
-        valid = values != MASKED
+    valid = values != MASKED if ranking.masked == "drop" else torch.ones_like(index, dtype=torch.bool)
     items = shown.columns.codes[index].masked_fill_(~valid, shown.pad)
     return RankedLists(items, valid, index, shown.pad)
 
@@ -306,7 +301,7 @@ def rank_lists(lists: Lists, ranking: Ranking, pad: int, vocabulary: Ids | None 
     step = max(CELLS_AT_ONCE // max(int(lists.lengths.max(initial=0)), 1), 1)
     counts, kept = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(lists.lengths), step):
-        part = ListBatch(lists.part(start, start + step), pad, torch.device("cpu"), vocabulary=vocabulary)
+        part = ListBatch(lists.part(start, start + step), pad, Cargo(torch.device("cpu")), vocabulary=vocabulary)
         ranked = rank(part, ranking)
         rows = torch.from_numpy(lists.offsets[start : start + len(ranked.items)])[:, None]
         rows = rows + torch.arange(part.width) if part.width else rows.expand(-1, 0)

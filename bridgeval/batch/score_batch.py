@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, look_up
-from bridgeval.batch.kernels import count_true
+from bridgeval.batch.kernels import count_masked, to_tensor
+from bridgeval.batch.transfer import Cargo, Pending
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import ListOrder
@@ -26,17 +27,19 @@ class ItemColumns:
         codes: `[N]` int32: the item of each column.
         places: `[V + 1]` int64: the column of each item; -1 for items without one, and for "no item".
         vocabulary: `[V]` the ids that codes stand for.
+        host_places: `places` on the host.
     """
 
     codes: Tensor
     places: Tensor
     vocabulary: Ids
+    host_places: npt.NDArray[np.int64]
 
     @staticmethod
     def of(codes: npt.NDArray[np.int32], vocabulary: Ids, device: torch.device) -> ItemColumns:
-        places = torch.full((len(vocabulary) + 1,), -1)
-        places[torch.from_numpy(codes).long()] = torch.arange(len(codes))
-        return ItemColumns(torch.from_numpy(codes).to(device), places.to(device), vocabulary)
+        places = np.full(len(vocabulary) + 1, -1)
+        places[codes] = np.arange(len(codes))
+        return ItemColumns(to_tensor(codes, device), to_tensor(places, device), vocabulary, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,7 @@ class ScoreBatch:
     Attributes:
         scores: `[B, N]`; -inf where the item is masked, by the model or because the user has seen it.
         columns: the item of each column.
+        checks: what is raised for bad scores, as soon as it is known on the host.
     """
 
     ranked: ClassVar[bool] = False
@@ -57,23 +61,34 @@ class ScoreBatch:
     columns: ItemColumns
     seen: Tensor
     masked: Tensor
+    cargo: Cargo
     pairs: Mapping[str, PairColumn] = field(default_factory=dict)
+    checks: tuple[Pending, ...] = ()
     _tops: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
     def of(
-        scores: Tensor, columns: ItemColumns, history: PairColumn | None, pairs: Mapping[str, PairColumn]
+        scores: Tensor,
+        columns: ItemColumns,
+        history: PairColumn | None,
+        pairs: Mapping[str, PairColumn],
+        cargo: Cargo,
+        checks: tuple[Pending, ...] = (),
     ) -> ScoreBatch:
         """Masks what the users have in the history, in a copy of the scores."""
-        any_masked = bool(scores.numel()) and float(scores.amin()) == MASKED
-        seen = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
-        if history is not None:
-            at = columns.places[torch.from_numpy(history.items).to(scores.device)]
-            rows = torch.from_numpy(history.owners).to(scores.device)[at >= 0]
-            seen = torch.bincount(rows, minlength=len(scores))
-            scores = scores.index_put((rows, at[at >= 0]), scores.new_tensor(MASKED))
-        masked = count_true(scores == MASKED) if any_masked else seen
-        return ScoreBatch(scores, columns, seen, masked, pairs)
+        for column in pairs.values():
+            cargo.add(column.offsets, column.items, column.values)
+        if history is None:
+            seen = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
+            return ScoreBatch(scores, columns, seen, count_masked(scores, seen, scores), cargo, pairs, checks)
+        places = columns.host_places[history.items]
+        rows, at = history.owners[places >= 0], places[places >= 0]
+        counts = np.bincount(rows, minlength=len(scores))
+        cargo.add(rows, at, counts)
+        given, seen = scores, cargo.take(counts)
+        lowest = torch.full((), MASKED, dtype=scores.dtype, device=scores.device)
+        scores = scores.index_put((cargo.take(rows), cargo.take(at)), lowest)
+        return ScoreBatch(scores, columns, seen, count_masked(scores, seen, given), cargo, pairs, checks)
 
     @property
     def width(self) -> int:
@@ -103,7 +118,7 @@ class ScoreBatch:
         return name == "score" or name in self.pairs
 
     def column(self, name: str) -> Tensor:
-        return self.scores if name == "score" else look_up(self.pairs[name], self.items)
+        return self.scores if name == "score" else look_up(self.pairs[name], self.items, self.cargo)
 
     def count_held(self, items: Tensor) -> Tensor:
         return (self.columns.places[items.long()] >= 0).sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from bridgeval.batch.batch import MASKED, ListBatch, Shown
 from bridgeval.batch.candidates import Candidates
 from bridgeval.batch.kernels import to_tensor
 from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
+from bridgeval.batch.transfer import Cargo, Pending, send
 from bridgeval.errors import BadValueError, MisalignedError
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.pair_column import PairColumn, Positions
@@ -77,17 +79,28 @@ class ScoreRows:
             return tensor
         return tensor.float() if tensor.is_floating_point() else tensor.double()
 
-    def _check(self, scores: Tensor, start: int, owners: Positions | None = None) -> None:
-        """Raises for NaN and +inf.
+    def _check(self, scores: Tensor, start: int, owners: Positions | None = None) -> tuple[Pending, ...]:
+        """Raises for NaN and +inf; those on a device are not waited for, but told of with the results of the batch.
 
         Args:
             scores: `[B, N]`, or `[1, n]` with the users of its cells in `owners`.
             start: the first user of the batch.
             owners: `[n]`.
         """
-        # The maximum tells: it is NaN if any score is.
-        if not scores.numel() or float(scores.amax()) < float("inf"):
-            return
+        if not scores.numel():
+            return ()
+
+        def complain(highest: npt.NDArray[Any]) -> None:
+            # The maximum tells: it is NaN if any score is.
+            if not float(highest) < math.inf:
+                self._refuse(scores, start, owners)
+
+        if not scores.is_cpu:
+            return (Pending(complain, (scores.amax(),)),)
+        complain(scores.amax().numpy())
+        return ()
+
+    def _refuse(self, scores: Tensor, start: int, owners: Positions | None) -> None:
         bad = scores.isnan() | (scores == float("inf"))
         row, column = (int(place) for place in torch.nonzero(bad)[0])
         at = start + (row if owners is None else int(owners[column]))
@@ -104,7 +117,7 @@ class ScoreRows:
         return {name: column.part(start, stop) for name, column in self.pairs.items()}
 
     def _lay_out_lists(
-        self, owners: Positions, items: Codes, scores: npt.NDArray[Any], users: tuple[int, int], pad: int, device: Any
+        self, owners: Positions, items: Codes, scores: npt.NDArray[Any], users: tuple[int, int], pad: int, cargo: Cargo
     ) -> ListBatch:
         """Listed pairs of a batch, in the order of their users, as lists."""
         start, stop = users
@@ -116,7 +129,7 @@ class ScoreRows:
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(np.bincount(owners, minlength=stop - start), out=offsets[1:])
         lists = Lists(offsets, items, columns, beside=self._pairs(start, stop))
-        return ListBatch(lists, pad, device, not self.scores.is_sparse, self.items)
+        return ListBatch(lists, pad, cargo, not self.scores.is_sparse, self.items)
 
 
 @dataclass(frozen=True)
@@ -133,12 +146,19 @@ class DenseRows(ScoreRows):
     def lengths(self) -> npt.NDArray[np.int64]:
         return np.full(len(self.rows), len(self.codes))
 
-    def lay_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
+    def lay_out(self, start: int, stop: int, pad: int, cargo: Cargo) -> Shown:
         values = self._ask(start, stop) if self.scores.is_function else self._read(start, stop)
-        scores = self._convert(values, start, stop, len(self.codes)).to(device)
-        self._check(scores, start)
-        columns = ItemColumns.of(self.codes, self.items, device)
-        return ScoreBatch.of(scores, columns, self._history(start, stop), self._pairs(start, stop))
+        scores = send(self._convert(values, start, stop, len(self.codes)), cargo.device)
+        checks = self._check(scores, start)
+        if cargo.device not in self._columns:
+            self._columns[cargo.device] = ItemColumns.of(self.codes, self.items, cargo.device)
+        history, pairs = self._history(start, stop), self._pairs(start, stop)
+        return ScoreBatch.of(scores, self._columns[cargo.device], history, pairs, cargo, checks)
+
+    @cached_property
+    def _columns(self) -> dict[torch.device, ItemColumns]:
+        """Made once for all batches."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -157,12 +177,12 @@ class SparseRows(DenseRows):
     def lengths(self) -> npt.NDArray[np.int64]:
         return np.diff(self._stored.indptr)[self.rows].astype(np.int64)
 
-    def lay_out(self, start: int, stop: int, pad: int, device: torch.device) -> Shown:
+    def lay_out(self, start: int, stop: int, pad: int, cargo: Cargo) -> Shown:
         cells = self._stored[self.rows[start:stop]]
         scores = cells.data if cells.data.dtype in (np.float32, np.float64) else cells.data.astype(np.float64)
         owners = np.repeat(np.arange(stop - start), np.diff(cells.indptr))
         self._check(torch.from_numpy(scores)[None], start, owners)
-        return self._lay_out_lists(owners, self.codes[cells.indices], scores, (start, stop), pad, device)
+        return self._lay_out_lists(owners, self.codes[cells.indices], scores, (start, stop), pad, cargo)
 
 
 @dataclass(frozen=True)
@@ -201,7 +221,7 @@ class CandidateRows(ScoreRows):
     def lengths(self) -> npt.NDArray[np.int64]:
         return np.where(self._row_of >= 0, self.candidates.lengths[self._row_of], 0)
 
-    def lay_out(self, start: int, stop: int, pad: int, device: torch.device) -> ListBatch:
+    def lay_out(self, start: int, stop: int, pad: int, cargo: Cargo) -> ListBatch:
         lengths = self.lengths[start:stop]
         owners = np.repeat(np.arange(stop - start), lengths)
         within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -214,9 +234,9 @@ class CandidateRows(ScoreRows):
             values, cells = self._convert(given, start, stop, len(self.codes)), self._column_of[items]
         known = cells >= 0
         owners, items, cells = owners[known], items[known], cells[known]
-        scores = values[torch.from_numpy(owners).to(values.device), torch.from_numpy(cells).to(values.device)]
+        scores = values[torch.from_numpy(owners).to(values.device), torch.from_numpy(cells).to(values.device)].cpu()
         self._check(scores[None], start, owners)
-        return self._lay_out_lists(owners, items, scores.cpu().numpy(), (start, stop), pad, device)
+        return self._lay_out_lists(owners, items, scores.numpy(), (start, stop), pad, cargo)
 
     def _values_of_candidates(
         self,

@@ -5,15 +5,90 @@ A copy costs a GPU about 20 microseconds, however small it is, and the host wait
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from bridgeval.batch.kernels import to_tensor
+
 # Tensors that numpy has no dtype for are copied as these.
 WIDER = {torch.bfloat16: torch.float32}
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What will be made on the host, a state or an error, of tensors that are still on a device.
+
+    Attributes:
+        finish: makes it of the tensors as arrays.
+        tensors: of one batch.
+    """
+
+    finish: Callable[..., Any]
+    tensors: tuple[Tensor, ...]
+
+    def merge(self, other: Any) -> Any:
+        raise TypeError("a state that is pending is fetched before it is merged: Plan.update does that")
+
+
+class Cargo:
+    """Arrays on their way to a device: all that were added go there in one copy, when the first is asked for.
+
+    On the CPU tensors share the memory of their arrays.
+
+    >>> cargo = Cargo(torch.device("cpu"))
+    >>> items = np.array([1, 2])
+    >>> cargo.add(items)
+    >>> cargo.take(items)
+    tensor([1, 2])
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        # Arrays are known by their identity, and kept, so that no other array gets it.
+        self._waiting: dict[int, npt.NDArray[Any]] = {}
+        self._sent: dict[int, tuple[npt.NDArray[Any], Tensor]] = {}
+
+    def add(self, *arrays: npt.NDArray[Any] | None) -> None:
+        """Has the arrays sent with the next copy; None is left out."""
+        if self.device.type != "cpu":
+            self._waiting |= {id(one): one for one in arrays if one is not None and id(one) not in self._sent}
+
+    def take(self, array: npt.NDArray[Any]) -> Tensor:
+        """The array on the device."""
+        if self.device.type == "cpu":
+            return to_tensor(array)
+        if id(array) not in self._sent:
+            self.add(array)
+            self._send()
+        return self._sent[id(array)][1]
+
+    def _send(self) -> None:
+        # Wide numbers first, so that all begin at a multiple of their size.
+        arrays = sorted(self._waiting.values(), key=lambda one: -one.itemsize)
+        sizes = [one.nbytes for one in arrays]
+        # The host goes on while pinned memory is copied.
+        pinned = self.device.type == "cuda" and torch.cuda.is_available()
+        joined = torch.empty(sum(sizes), dtype=torch.uint8, device="cpu", pin_memory=pinned)
+        for array, place in zip(arrays, joined.split_with_sizes(sizes), strict=True):
+            place.numpy()[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        pieces = joined.to(self.device, non_blocking=pinned).split_with_sizes(sizes)
+        for array, piece in zip(arrays, pieces, strict=True):
+            dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
+            self._sent[id(array)] = array, piece.view(dtype).view(array.shape)
+        self._waiting = {}
+
+
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on the device; one of the host goes there without a wait, if its memory can be pinned."""
+    if tensor.device == device or not (tensor.is_cpu and device.type == "cuda" and torch.cuda.is_available()):
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def download(tensors: Sequence[Tensor]) -> list[npt.NDArray[Any]]:

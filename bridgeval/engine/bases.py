@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from bridgeval.batch.kernels import sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import (
     Block,
@@ -160,7 +161,7 @@ class Joined(Block[JoinedPairs]):
     def make(self, blocks: Blocks) -> JoinedPairs:
         truth = blocks[Relevant(self.relevance)]
         rows, at, predicted = blocks[RelevantScores(self.ranking, self.relevance)]
-        found = torch.bincount(rows, minlength=len(blocks))
+        found = sum_by_code(rows, len(blocks)).long()
         return JoinedPairs(
             rows,
             predicted.double(),

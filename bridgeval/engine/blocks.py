@@ -7,6 +7,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,9 +36,10 @@ from bridgeval.batch.ranking import (
     skip_items,
 )
 from bridgeval.batch.score_batch import ScoreBatch
+from bridgeval.batch.transfer import Pending
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Pending, State
+from bridgeval.engine.state import State
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context
 
@@ -82,6 +84,7 @@ class Blocks:
         depth: how deep ranked lists are read; None for all.
         needs: of all metrics that ask.
         cutoffs: the cutoffs that metrics declare in `needs()`, ascending.
+        checks: of data on a device, which raise once their flags are on the host.
     """
 
     def __init__(self, batch: Batch, lookup: Lookup, depth: int | None = None, needs: Needs | None = None) -> None:
@@ -91,6 +94,7 @@ class Blocks:
         self.depth = depth
         self.needs = needs or Needs()
         self.cutoffs = tuple(sorted(self.needs.cutoffs))
+        self.checks: list[Pending] = list(batch.shown.checks) if isinstance(batch.shown, ScoreBatch) else []
         self._made: dict[Block[Any], Any] = {}
 
     def __getitem__(self, block: Block[T]) -> T:
@@ -110,6 +114,16 @@ class Blocks:
             return Pending(make, tensors)
         return make(*(one.numpy() for one in tensors))
 
+    def check(self, wrong: Tensor, complain: Callable[[], None]) -> None:
+        """Calls `complain`, which raises, if the flag is true; on a device not before the results of the batch come
+        back, so that the host does not wait for each check.
+        """
+        if wrong.is_cpu:
+            if bool(wrong):
+                complain()
+        else:
+            self.checks.append(Pending(lambda flag: complain() if flag else None, (wrong,)))
+
     @property
     def cutoff(self) -> int:
         """The largest cutoff."""
@@ -123,6 +137,12 @@ class Blocks:
     @property
     def context(self) -> Context:
         return self.lookup.context
+
+    @property
+    def ends(self) -> Tensor:
+        """`[cutoffs]` int64: the cutoffs, uploaded once for all batches."""
+        make = lambda: torch.tensor(self.cutoffs, dtype=torch.int64, device=self.device)  # noqa: E731
+        return self.lookup.once(("cutoffs", self.cutoffs), make)
 
     @cached_property
     def ranks(self) -> Tensor:
@@ -210,7 +230,16 @@ class ShownColumn(Block[Tensor]):
         if not shown.has(self.name):
             raise NeedError(f"the shown pairs have no column {self.name!r}", hint=f"give {self.name}")
         pairs = shown.pairs.get(self.name)
-        return ranked.gather(shown.column(self.name)) if pairs is None else look_up(pairs, ranked.items)
+        return ranked.gather(shown.column(self.name)) if pairs is None else look_up(pairs, ranked.items, shown.cargo)
+
+
+@dataclass(frozen=True)
+class GainRange(Block[tuple[Any, Any]]):
+    """The lowest and the highest gain of the truth, infinite if it has no row; read on the host, and of its dtype."""
+
+    def make(self, blocks: Blocks) -> tuple[Any, Any]:
+        gains = blocks.batch.relevant.lists.columns["gain"]
+        return gains.min(initial=math.inf), gains.max(initial=-math.inf)
 
 
 @dataclass(frozen=True)
@@ -220,10 +249,9 @@ class EffectiveRelevance(Block[Relevance]):
     relevance: Relevance
 
     def make(self, blocks: Blocks) -> Relevance:
-        truth, above, at_least = blocks.batch.relevant, self.relevance.above, self.relevance.at_least
-        keeps_all = above is None or bool(((truth.column("gain") > above) | ~truth.valid).all())
-        if at_least is not None:
-            keeps_all &= bool(((truth.column("gain") >= at_least) | ~truth.valid).all())
+        lowest, _ = blocks[GainRange()]
+        above, at_least = self.relevance.above, self.relevance.at_least
+        keeps_all = (above is None or lowest > above) and (at_least is None or lowest >= at_least)
         return EVERY_ROW[self.relevance.duplicates] if keeps_all else self.relevance
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from bridgeval import errors
 from bridgeval.batch.batch import look_up
 from bridgeval.batch.kernels import find_constant
-from bridgeval.engine.blocks import Blocks, Counted, HitIndex, Ranked, RelevantCount, ShownCount, by_item
+from bridgeval.engine.blocks import Blocks, Counted, GainRange, HitIndex, Ranked, RelevantCount, ShownCount, by_item
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Numbers, Sums
@@ -94,7 +94,7 @@ class Census(Metric):
         if blocks.needs.named_tables:
             sums |= _count_gaps(blocks)
         if "seen" in shown.pairs:
-            had = look_up(shown.pairs["seen"], truth.items)
+            had = look_up(shown.pairs["seen"], truth.items, shown.cargo)
             sums["relevant_in_history"] = (had & truth.valid).sum()
             # From a score matrix the caller has them masked, or not.
             if self.watch_seen and not shown.complete:
@@ -105,7 +105,8 @@ class Census(Metric):
             return Counts(Sums(sums))
         # Grades and ratings are whole numbers or halves; scores rarely are.
         sums["odd gains"] = int(np.count_nonzero(gains * 2 % 1))
-        return Counts(Sums(sums), float(gains.min()), float(gains.max()))
+        lowest, highest = blocks[GainRange()]
+        return Counts(Sums(sums), float(lowest), float(highest))
 
     def compute(self, state: Any) -> Result:
         gains = {"lowest_gain": state.lowest, "highest_gain": state.highest} if state.lowest <= state.highest else {}

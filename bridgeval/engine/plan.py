@@ -65,10 +65,11 @@ class Plan:
             except BridgevalError:
                 raise
             except Exception as error:
+                fetch_states(blocks.checks)
                 raise MetricFailedError(
                     f"{metric} failed for {_name_users(blocks)}", f"{type(error).__name__}: {error}"
                 ) from error
-        return fetch_states(states)
+        return fetch_states([*blocks.checks, *states])[len(blocks.checks) :]
 
     def merge(self, first: States, second: States) -> States:
         return merge_states(first, second)

@@ -7,7 +7,7 @@ threads, Spark partitions and `torch.distributed` ranks are one and the same cas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from bridgeval.batch.transfer import download
+from bridgeval.batch.transfer import Pending, download
 from bridgeval.errors import MisalignedError
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
@@ -36,22 +36,6 @@ class Numbers:
     """A state whose fields may be tensors, or mappings to tensors, while it is made; the plan turns them into numbers
     and arrays of the host, those of all metrics in one copy.
     """
-
-
-@dataclass(frozen=True)
-class Pending:
-    """A state that is made on the host, of tensors that may still be on a device.
-
-    Attributes:
-        finish: makes the state of the tensors as arrays.
-        tensors: of one batch.
-    """
-
-    finish: Callable[..., State]
-    tensors: tuple[Tensor, ...]
-
-    def merge(self, other: Any) -> Any:
-        raise TypeError("a state that is pending is fetched before it is merged: Plan.update does that")
 
 
 def fetch_states(states: Sequence[Any]) -> tuple[Any, ...]:

@@ -57,6 +57,7 @@ from bridgeval.metrics.coverage import (
 from bridgeval.metrics.diversity import (
     CategoricalDiversity as CategoricalDiversity,
     Gini as Gini,
+    IntraListDistance as IntraListDistance,
     ShannonEntropy as ShannonEntropy,
     SRecall as SRecall,
 )
@@ -82,6 +83,8 @@ from bridgeval.metrics.novelty import (
     EFD as EFD,
     EPC as EPC,
     Novelty as Novelty,
+    PropensityHits as PropensityHits,
+    Serendipity as Serendipity,
     Surprisal as Surprisal,
     Unexpectedness as Unexpectedness,
 )
@@ -89,6 +92,7 @@ from bridgeval.metrics.order import (
     FCP as FCP,
     HitPlace as HitPlace,
     PairAccuracy as PairAccuracy,
+    PercentileRank as PercentileRank,
     RankingLoss as RankingLoss,
     StraightAUC as StraightAUC,
 )
@@ -97,6 +101,7 @@ from bridgeval.metrics.retrieval import (
     ERR as ERR,
     RBP as RBP,
     BPref as BPref,
+    ExpectedUtility as ExpectedUtility,
     InfAP as InfAP,
     InterpolatedPrecision as InterpolatedPrecision,
     Judged as Judged,

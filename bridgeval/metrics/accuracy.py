@@ -348,8 +348,9 @@ class MAP(PrefixMetric):
         """The mean of precision at 1..k: a hit at place p adds 1/p + ... + 1/k."""
         hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
         missed = blocks[HarmonicSums(self.ranking, self.relevance)].up_to(self.k)
-        places = torch.as_tensor(self.places(blocks), device=blocks.device)
-        return (hits * harmonic(places) - missed) / places
+        places = self.places(blocks)
+        whole = torch.full((), places, device=blocks.device) if isinstance(places, int) else places
+        return (hits * harmonic(blocks, whole) - missed) / places
 
 
 @dataclass(frozen=True)
@@ -615,21 +616,24 @@ class HarmonicSums(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         if self.ranking.ties == "average":
             chances = blocks[ExpectedHits(self.ranking, self.relevance)]
-            return sum_places(blocks, chances.hit * harmonic(blocks.ranks - 1))
+            return sum_places(blocks, chances.hit * harmonic(blocks, blocks.ranks - 1))
         hits = blocks[HitPlaces(self.ranking, self.relevance, "once")]
-        return hits.sum(harmonic(hits.ranks - 1))
+        return hits.sum(harmonic(blocks, hits.ranks - 1))
 
 
-def harmonic(count: Tensor) -> Tensor:
-    """1 + 1/2 + ... + 1/count, float64.
+def harmonic(blocks: Blocks, count: Tensor) -> Tensor:
+    """1 + 1/2 + ... + 1/count, float64, of places of the ranked lists, or of a cutoff."""
+    batch, cutoffs = blocks.batch, [k for k in blocks.cutoffs if k != WHOLE]
+    # Rows that stay at their rank may be beyond the end of the list, but not beyond this.
+    longest = batch.shown.width + max(batch.relevant.width, *cutoffs, 1)
+    size = 1 << longest.bit_length()
 
-    >>> harmonic(torch.tensor([0, 1, 2]))
-    tensor([0.0000, 1.0000, 1.5000], dtype=torch.float64)
-    """
-    longest = int(count.max()) if count.numel() else 0
-    # On the host: a GPU has no deterministic cumsum of floats.
-    sums = (1 / torch.arange(1, longest + 1, dtype=torch.float64, device="cpu")).cumsum(0)
-    return torch.nn.functional.pad(sums, (1, 0)).to(count.device)[count.long()]
+    def add_up() -> Tensor:
+        # On the host: a GPU has no deterministic cumsum of floats.
+        sums = (1 / torch.arange(1, size, dtype=torch.float64, device="cpu")).cumsum(0)
+        return torch.nn.functional.pad(sums, (1, 0)).to(blocks.device)
+
+    return blocks.lookup.once(("harmonic", size), add_up)[count.long()]
 
 
 def count_found(blocks: Blocks, metric: PrefixMetric) -> Tensor:

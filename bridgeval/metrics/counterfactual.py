@@ -144,7 +144,7 @@ class NCISnDCG(NcisMetric):
 
     def rewards(self, blocks: Blocks) -> Tensor:
         hits = blocks[Hits(self.ranking, self.relevance)]
-        gains = apply_gain(self.gain, blocks[ShownGains(self.ranking, self.relevance)]) * hits
+        gains = apply_gain(blocks, self.gain, blocks[ShownGains(self.ranking, self.relevance)]) * hits
         found = gains * discounts("log2", hits.shape[1], blocks.device)
         ideal = blocks[IdealDCG(self.gain, "log2", self.relevance)].up_to(self.k)
         return found * (self.places(blocks) / ideal)[:, None]

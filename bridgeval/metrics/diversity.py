@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import find_repeats
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn, Users
+from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn, ShownCount, Users
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
@@ -29,6 +29,7 @@ from bridgeval.metrics.blocks.listed_items import (
     list_length,
     population,
 )
+from bridgeval.metrics.blocks.pair_distances import Distance, PairDistances
 
 
 @dataclass(frozen=True)
@@ -236,3 +237,41 @@ class ListedCategories(Block[Cumulative]):
         codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid | (codes < 0), none)
         new = ((codes != none) & ~find_repeats(codes, none)).double()
         return Cumulative.of_places(blocks.cutoffs, lambda places: new[:, places].sum(1))
+
+
+@dataclass(frozen=True)
+class IntraListDistance(TopKMetric):
+    """The mean distance of two items of the list: `2 / (n (n - 1)) sum_{i < j} d(i, j)` (Ziegler et al. 2005).
+
+    Undefined for users who were shown fewer than two items.
+
+    Attributes:
+        distance: of the features of two items: "jaccard", the share of those that either has which they do not share, 0
+            if neither has any; "hamming", how many differ, of items with one value in each of several columns.
+        single: what users with fewer than two items get: "undefined" or "zero".
+
+    >>> import bridgeval
+    >>> genres, name = {"a": ["rock"], "b": ["rock", "jazz"], "c": ["folk"]}, "IntraListDistance@3"
+    >>> round(bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, name, item_features=genres)[name], 4)
+    0.8333
+    """
+
+    name = "IntraListDistance"
+    family = "diversity"
+
+    users: Users = field(default="shown", kw_only=True)
+    distance: Distance = field(default="jaccard", kw_only=True)
+    single: Literal["undefined", "zero"] = field(default="undefined", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.distance == "jaccard" else NEVER_NEGATIVE
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item features"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        shown = blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
+        pairs = shown * (shown - 1) / 2
+        total = blocks[PairDistances(self.distance, self.ranking)].up_to(self.k)
+        return torch.where(pairs > 0, total / pairs, torch.nan if self.single == "undefined" else 0.0)

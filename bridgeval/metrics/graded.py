@@ -53,7 +53,7 @@ class IdealGains(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         relevant = blocks[Relevant(self.relevance)]
-        gains = apply_gain(self.gain, relevant.gains, self.relevance.at_least).masked_fill(~relevant.valid, 0)
+        gains = apply_gain(blocks, self.gain, relevant.gains, self.relevance.at_least).masked_fill(~relevant.valid, 0)
         best = sort_rows(gains).flip(1)
         wide = blocks[PlacedGains(self.gain, self.ranking, self.relevance)].shape[1] - best.shape[1]
         return torch.nn.functional.pad(best, (0, wide))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,7 +25,7 @@ from bridgeval.engine.needs import Needs, baseline_column
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, discounts, is_never_negative
-from bridgeval.metrics.blocks.hits import Repeated
+from bridgeval.metrics.blocks.hits import HitPlaces, Repeated
 from bridgeval.metrics.blocks.listed_items import ListedItems, ListSums, list_length
 
 Weight = Literal["binary", "linear", "exponential", "shifted", "none"]
@@ -285,6 +286,7 @@ class Unexpectedness(TopKMetric):
         divide_by: "shown", n; or "k", which counts missing places as unexpected.
         empty: what users with an empty list on either side get: "undefined" or "zero".
         baseline: the name of the baseline, where several were given.
+        count: the share of "unexpected" items, or of "expected" ones: how much the two lists have in common.
 
     >>> import bridgeval
     >>> lists = {1: ["a", "b"]}
@@ -300,6 +302,7 @@ class Unexpectedness(TopKMetric):
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
     empty: Literal["undefined", "zero"] = field(default="undefined", kw_only=True)
     baseline: str = field(default="", kw_only=True)
+    count: Literal["unexpected", "expected"] = field(default="unexpected", kw_only=True)
 
     def needs(self) -> Needs:
         return super().needs() | Needs(
@@ -311,7 +314,8 @@ class Unexpectedness(TopKMetric):
         column = baseline_column(self.baseline, self._baseline_ranking)
         place = blocks[ShownColumn(column, self.ranking)][:, : self.k]
         expected = ((place <= self.k) & blocks[FirstShown(self.ranking)][:, : self.k]).sum(1).double()
-        value = 1 - expected / list_length(blocks, self, self.divide_by)
+        share = expected / list_length(blocks, self, self.divide_by)
+        value = share if self.count == "expected" else 1 - share
         has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
         both = has_baseline & (blocks[ShownCount(self.ranking)] > 0)
         return torch.where(both, value, 0.0 if self.empty == "zero" else torch.nan)
@@ -320,6 +324,82 @@ class Unexpectedness(TopKMetric):
     def _baseline_ranking(self) -> Ranking:
         """The policy, but for the cut, which is about the lists that are evaluated."""
         return replace(self.ranking, cut=None)
+
+
+@dataclass(frozen=True)
+class PopularityPlace(Block[Tensor]):
+    """The place of each item among the items of the history by popularity, equal ones at one place: `[V + 1]` float64.
+
+    0 for an item that nobody has.
+    """
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: self._place(blocks))
+
+    def _place(self, blocks: Blocks) -> Tensor:
+        popularity = blocks.lookup.items("popularity").double()
+        known = torch.from_numpy(np.unique(blocks.context.items["popularity"].values)).double()
+        known = known[known > 0].to(blocks.device)
+        return torch.where(popularity > 0, len(known) - torch.searchsorted(known, popularity), 0).double()
+
+
+@dataclass(frozen=True)
+class Serendipity(TopKMetric):
+    """How much higher relevant items stand than by popularity: `1/n sum_j h_j max(0, p_j - q_j)` (RecTools).
+
+    `p_j = (N + 1 - j) / N` for place j, `q_j = (N + 1 - s) / N` for the place s that popularity in the history gives
+    the item, 0 for one that nobody has; items of equal popularity share a place. N items in the catalogue.
+
+    Undefined for users who were shown nothing.
+
+    >>> import bridgeval
+    >>> history, catalogue = {1: ["a", "b"], 2: ["a"]}, ["a", "b", "c", "d"]
+    >>> lists, truth, name = {3: ["b"]}, {3: ["b"]}, "Serendipity@1"
+    >>> bridgeval.evaluate(lists, truth, name, history=history, catalogue=catalogue)[name]
+    0.25
+    """
+
+    name = "Serendipity"
+    family = "novelty"
+    bounds = SHARE
+
+    users: Users = field(default="shown", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item popularity", "catalogue"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits, size = blocks[HitPlaces(self.ranking, self.relevance)], len(blocks.lookup.catalogue)
+        place = by_item(blocks[PopularityPlace()], hits.items)
+        likely = torch.where(place > 0, (size + 1 - place) / size, 0.0)
+        surprise = ((size + 1 - hits.ranks) / size - likely).clamp(min=0)
+        return hits.sum(surprise).up_to(self.k) / list_length(blocks, self, "shown")
+
+
+@dataclass(frozen=True)
+class PropensityHits(TopKMetric):
+    """Hits in the first k places, each weighed by how rare it is in the history: `sum_j h_j T / pop(i_j)`.
+
+    pop is the number of users of the history who have an item, T the sum of it over all items: hits by the inverse of
+    their propensity to be seen. An item that nobody has counts as one that a single user has. RecPack's IPSHitRateK.
+
+    >>> import bridgeval
+    >>> history, name = {1: ["a", "b"], 2: ["a"], 3: ["a"]}, "PropensityHits@1"
+    >>> bridgeval.evaluate({4: ["b"]}, {4: ["b"]}, name, history=history)[name]
+    4.0
+    """
+
+    name = "PropensityHits"
+    family = "novelty"
+    bounds = NEVER_NEGATIVE
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item popularity"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        popularity = by_item(blocks.lookup.items("popularity"), hits.items).clamp(min=1)
+        return hits.sum(blocks.context.history_pairs / popularity.double()).up_to(self.k)
 
 
 @dataclass(frozen=True)

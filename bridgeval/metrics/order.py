@@ -13,8 +13,8 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, Ranked, Relevant, RelevantCount
-from bridgeval.engine.metric import PrefixMetric, TopKMetric
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, Ranked, Relevant, RelevantCount, ShownCount
+from bridgeval.engine.metric import PrefixMetric, RatioMetric, TopKMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
@@ -43,7 +43,7 @@ class HitPlace(PrefixMetric):
     """
 
     name = "HitPlace"
-    family = "accuracy"
+    family = "order"
     higher_is_better = False
     bounds = NEVER_NEGATIVE
     shared_ties = ("first", "last", "middle")
@@ -127,7 +127,7 @@ class PairAccuracy(PrefixMetric):
     """
 
     name = "PairAccuracy"
-    family = "accuracy"
+    family = "order"
     bounds = SHARE
 
     tied: Tied = field(default="order", kw_only=True)
@@ -157,7 +157,7 @@ class FCP(PairAccuracy):
     """
 
     name = "FCP"
-    family = "rating"
+    family = "order"
 
     tied: Tied = field(default="lost", kw_only=True)
 
@@ -204,7 +204,7 @@ class RankingLoss(PrefixMetric):
     """
 
     name = "RankingLoss"
-    family = "accuracy"
+    family = "order"
     higher_is_better = False
     bounds = SHARE
 
@@ -214,6 +214,45 @@ class RankingLoss(PrefixMetric):
     def values(self, blocks: Blocks) -> Tensor:
         area = RocAuc(self.k, tied=self.tied, ranking=self.ranking, relevance=self.relevance).values(blocks)
         return (1 - area).nan_to_num(nan=0.0) if self.one_sided == "zero" else 1 - area
+
+
+@dataclass(frozen=True)
+class PercentileRank(RatioMetric):
+    """The mean place of relevant items as a share of the catalogue: `(j - 1) / N`; 0 is the top (Hu et al. 2008).
+
+    A relevant item that was not shown is halfway between the last item of the list and the end of the catalogue:
+    `((n - 1) / N + 1) / 2`. over="pooled" is the mean over all relevant items of everyone.
+
+    Attributes:
+        percent: whether it is multiplied by 100.
+
+    >>> import bridgeval
+    >>> name = "PercentileRank"
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, name, catalogue=["a", "b", "c", "d"])[name]
+    0.25
+    """
+
+    name = "PercentileRank"
+    family = "order"
+    higher_is_better = False
+
+    percent: bool = field(default=False, kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return UNBOUNDED
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"catalogue"}))
+
+    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        hits, size = blocks[HitPlaces(self.ranking, self.relevance, "once")], len(blocks.lookup.catalogue)
+        relevant = blocks[RelevantCount(self.relevance)].double()
+        shown = blocks[ShownCount(self.ranking)].clamp(max=self.k).double()
+        last = (shown - 1).clamp(min=0) / size
+        found = hits.sum().up_to(self.k)
+        total = hits.sum((hits.ranks - 1) / size).up_to(self.k) + (relevant - found) * (last + 1) / 2
+        return total * (100 if self.percent else 1), relevant
 
 
 @dataclass(frozen=True)
@@ -229,7 +268,7 @@ class StraightAUC(TopKMetric):
     """
 
     name = "StraightAUC"
-    family = "classification"
+    family = "order"
 
     @property
     def bounds(self) -> Bounds:

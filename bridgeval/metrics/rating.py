@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from bridgeval.batch.kernels import sum_by_code
 from bridgeval.engine.bases import Joined, RowMetric
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.summary import NEVER_NEGATIVE
@@ -33,7 +34,7 @@ class RatingError(RowMetric):
         if self.unscored == "left_out":
             return values
         pairs = blocks[Joined(self.ranking, self.relevance)]
-        relevant = torch.bincount(pairs.rows[pairs.predicted == float("-inf")], minlength=len(blocks))
+        relevant = sum_by_code(pairs.rows, len(blocks), pairs.predicted == -torch.inf)
         return values.masked_fill(blocks.batch.shown.masked > relevant, torch.nan)
 
 

@@ -12,10 +12,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from bridgeval.batch.kernels import cumulate
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import (
     Block,
     Blocks,
+    GainRange,
     Hits,
     JudgedGains,
     Ranked,
@@ -32,6 +34,7 @@ from bridgeval.metrics.blocks.hits import HitPlaces, sum_places
 
 # trec_eval's constant: no count is 0.
 SMOOTHING = 1e-5
+Patience = Literal["always", "log", "reciprocal", "geometric", "square", "target"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ class StopSums(Block[Cumulative]):
 
     def make(self, blocks: Blocks) -> Cumulative:
         grades = blocks[ShownGains(self.ranking, self.relevance)]
-        if grades.numel() and float(grades.max()) > self.max_grade:
+        # The grades of the batch, read on the host, usually tell that none is above it.
+        if grades.numel() and blocks[GainRange()][1] > self.max_grade and float(grades.max()) > self.max_grade:
             raise BadValueError(
                 "a grade is above the highest one",
                 f"{float(grades.max()):g}, max_grade={self.max_grade:g}",
@@ -87,7 +91,7 @@ class StopSums(Block[Cumulative]):
             )
         satisfied = grades / self.max_grade
         if self.stop == "exponential":
-            satisfied = apply_gain("exponential", grades) / 2**self.max_grade
+            satisfied = apply_gain(blocks, "exponential", grades) / 2**self.max_grade
         ranks = blocks.ranks[: grades.shape[1]]
         weights = 1 / ranks if self.decay is None else self.decay ** (ranks - 1)
         reads_on = torch.nn.functional.pad((1 - satisfied).cumprod(1), (1, 0), value=1.0)[:, : grades.shape[1]]
@@ -307,3 +311,76 @@ class InterpolatedPrecision(RelevanceMetric):
         precision = torch.where(hits.ordinals >= wanted[hits.rows], hits.ordinals / hits.ranks, 0.0)
         best = torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
         return best.scatter_reduce_(0, hits.rows, precision, "amax")
+
+
+@dataclass(frozen=True)
+class ExpectedUtility(PrefixMetric):
+    """The gain of an item that a reader looks at, on average: `sum_j W_j g_j` (Moffat et al. 2017, C/W/L).
+
+    At place j the reader goes on with the probability C_j, and never beyond place k. W_j is in proportion to
+    `C_1 ... C_{j-1}` and sums to 1. The gain g is `grade / max_grade`, at most 1; a list that ends goes on with gains
+    of 0 as far as `depth`.
+
+    Attributes:
+        patience: C_j as far as the place decides: "always", 1; "log", `log(j + 1) / log(j + 2)`; "reciprocal",
+            `j / (j + 1)`; "geometric", p; "square", `((j + 2T - 1) / (j + 2T))^2`; "target", the same with the gain
+            that is still missing, `T - g_1 - ... - g_j`, in place of one of the two T.
+        stop: what else may end it: nothing ("never"); an item that satisfies, which multiplies C_j by `1 - g_j`
+            ("satisfied"); or gains that have reached T ("target").
+        p: of "geometric".
+        target: T, the gain that the reader looks for.
+        max_grade: the grade whose gain is 1; higher ones count as this one.
+        depth: how many places there are to read.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "ExpectedUtility@2")["ExpectedUtility@2"]
+    0.5
+    """
+
+    name = "ExpectedUtility"
+    family = "retrieval"
+
+    patience: Patience = field(default="always", kw_only=True)
+    stop: Literal["never", "satisfied", "target"] = field(default="never", kw_only=True)
+    p: float = field(default=0.9, kw_only=True)
+    target: float = field(default=1.0, kw_only=True)
+    max_grade: float = field(default=1.0, kw_only=True)
+    depth: int = field(default=1000, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.p <= 1:
+            raise BadParameterError("p must be between 0 and 1", f"{self.p}", "0.9 is usual")
+        for name in ("target", "max_grade", "depth"):
+            if not getattr(self, name) > 0:
+                raise BadParameterError(f"{name} must be above 0", f"{getattr(self, name)}", f"e.g. {name}=1")
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if is_never_negative("linear", self.relevance) else UNBOUNDED
+
+    def values(self, blocks: Blocks) -> Tensor:
+        grades = blocks[ShownGains(self.ranking, self.relevance)][:, : min(self.k, self.depth)]
+        missing = min(self.k, self.depth) - grades.shape[1]
+        gains = torch.nn.functional.pad((grades / self.max_grade).clamp(max=1), (0, missing))
+        reads = torch.nn.functional.pad(self._go_on(gains)[:, :-1].cumprod(1), (1, 0), value=1.0)
+        return (reads * gains).sum(1) / reads.sum(1)
+
+    def _go_on(self, gains: Tensor) -> Tensor:
+        """C_j: `[B, D]` float64."""
+        j, collected = torch.arange(1, gains.shape[1] + 1, dtype=torch.float64, device=gains.device), cumulate(gains)
+        if self.patience == "target":
+            far = j + 2 * self.target - collected
+        else:
+            far = j + 2 * self.target
+        chance = {
+            "always": torch.ones_like(j),
+            "log": (j + 1).log() / (j + 2).log(),
+            "reciprocal": j / (j + 1),
+            "geometric": torch.full_like(j, self.p),
+        }.get(self.patience, ((far - 1) / far) ** 2)
+        if self.stop == "satisfied":
+            return chance * (1 - gains)
+        if self.stop == "target":
+            return chance * (collected < self.target)
+        return chance.expand_as(gains)

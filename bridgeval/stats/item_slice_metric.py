@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from bridgeval.batch.batch import Batch, ListBatch
+from bridgeval.batch.batch import ListBatch
 from bridgeval.engine.blocks import Blocks, RelevantCount
 from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.needs import Needs
@@ -100,14 +100,8 @@ class ByItems(Metric):
         relevant = lookup.once((kind.kind, code), lambda: everything.filter(codes[everything.items] == code))
         if relevant.offsets[batch.start] == relevant.offsets[batch.stop]:
             return plan.start()
-        part = Batch(
-            replace(batch.slates, relevant=relevant),
-            batch.start,
-            batch.stop,
-            batch.shown,
-            ListBatch(relevant.part(batch.start, batch.stop), len(batch.slates.items), batch.device),
-            batch.device,
-        )
+        mine = ListBatch(relevant.part(batch.start, batch.stop), len(batch.slates.items), batch.cargo)
+        part = replace(batch, slates=replace(batch.slates, relevant=relevant), relevant=mine)
         return plan.update(Blocks(part, lookup, blocks.depth, blocks.needs))
 
     def compute(self, state: Any) -> Result:

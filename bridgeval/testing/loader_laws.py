@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +24,8 @@ from bridgeval.engine.needs import answered_needs
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import Source, Sources, make_source
 from bridgeval.engine.summary import Result
+from bridgeval.errors import BridgevalWarning
+from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MAE, MRR, Precision, Recall, nDCG
 from bridgeval.spec import parse
@@ -177,6 +183,56 @@ def _compare(expected: Mapping[Metric, Result], found: Mapping[Metric, Result]) 
         require(not differs, f"{metric}: {differs}")
 
 
+def loading_reads_nothing(trial: LoaderTrial) -> None:
+    """Files are opened when the source is run, after needs have been checked: moved away after `load`, they are missed.
+
+    It moves the files of the recommendations and the relevance, and moves them back.
+    """
+    for path in [*_list_paths(trial.recommendations), *_list_paths(trial.relevance)]:
+        source: Any = trial.loader.load(trial.recommendations, trial.relevance, **trial.extras)
+        try:
+            with _move_away(path):
+                found = run(source, METRICS)
+        except Exception:
+            continue
+        missed = any(difference(result, found[metric]) for metric, result in trial.expected.items())
+        require(missed, f"{path.name} was moved away after load, and the source still gives what was in it")
+
+
+def _list_paths(value: Any) -> list[Path]:
+    """The files and folders that a value names, or that stand in its attributes."""
+    named = [value] if isinstance(value, str | os.PathLike) else list(getattr(value, "__dict__", {}).values())
+    paths = [Path(one) for one in named if isinstance(one, str | os.PathLike) and one]
+    return [path for path in paths if path.exists()]
+
+
+@contextmanager
+def _move_away(path: Path) -> Iterator[None]:
+    elsewhere = path.rename(path.with_name(f"{path.name}.moved"))
+    try:
+        yield
+    finally:
+        elsewhere.rename(path)
+
+
+def evaluate_gives_the_same(trial: LoaderTrial) -> None:
+    """`evaluate` by this loader gives what it gives by the built-in loader of mappings: numbers, users, users' values.
+
+    It passes None for what is not given, as `columns=None`.
+    """
+    given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
+    # Of the repeated rows and strange users of the world.
+    with warnings.catch_warnings(action="ignore", category=BridgevalWarning):
+        expected = evaluate(trial.world.recommendations, trial.world.relevance, METRICS, per_user=True, **given)
+        found = evaluate(
+            trial.recommendations, trial.relevance, METRICS, per_user=True, loader=trial.loader, **trial.extras
+        )
+    require(isinstance(found.label, str), f"its label is {found.label!r}", "no text", 'write label = "" in the source')
+    for name, result in expected.results.items():
+        differs = difference(result, found.results[name])
+        require(not differs, f"{name}: {differs}")
+
+
 LOADER_LAWS: tuple[Law, ...] = (
     Law("it has a name", it_has_a_name, "no class attribute name", 'write name = "..." in the class'),
     # The first that asks: what is imported once is not imported again.
@@ -222,5 +278,17 @@ LOADER_LAWS: tuple[Law, ...] = (
         extras_are_read,
         "an extra that is offered and then dropped, cut or taken for another",
         "pass **extras on to make_source where the data is read",
+    ),
+    Law(
+        "nothing is read in load",
+        loading_reads_nothing,
+        "load opens files, so that they are read though a need is not met, and by whoever asks what is offered",
+        "return DeferredSource(offers, open) and read in open",
+    ),
+    Law(
+        "evaluate gives the same",
+        evaluate_gives_the_same,
+        "an argument of evaluate that load does not take, or a source without offers, label and run",
+        "let load take **extras, and return LocalSource, DeferredSource or what make_source gives",
     ),
 )

@@ -9,6 +9,7 @@ import torch
 from bridgeval.batch.rank_counts import count_in_scores
 from bridgeval.batch.ranking import Ranking, RelevantLists, rank
 from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
+from bridgeval.batch.transfer import Cargo
 from bridgeval.tables.ids import Ids
 
 IDS = Ids.of(range(13))
@@ -25,7 +26,7 @@ def test_the_best_places_are_those_of_a_full_sort(ties, masked, depth):
     scores[scores == -2] = -np.inf
     codes = rng.permutation(12).astype(np.int32)
     columns = ItemColumns.of(codes, IDS.slice(0, 12), torch.device("cpu"))
-    batch = ScoreBatch.of(torch.from_numpy(scores), columns, None, {})
+    batch = ScoreBatch.of(torch.from_numpy(scores), columns, None, {}, Cargo(torch.device("cpu")))
     ranked = rank(batch, Ranking(ties=ties, masked=masked), depth)
     among_equals = {
         "item_descending": -codes,
@@ -47,7 +48,9 @@ def test_candidates_above_are_counted_as_loops_count_them(ties, masked, decided)
     scores = rng.integers(-2, 3, (50, 12)).astype(np.float32)
     scores[scores == -2] = -np.inf
     codes = rng.permutation(13)[:12].astype(np.int32)
-    batch = ScoreBatch.of(torch.from_numpy(scores), ItemColumns.of(codes, IDS, torch.device("cpu")), None, {})
+    batch = ScoreBatch.of(
+        torch.from_numpy(scores), ItemColumns.of(codes, IDS, torch.device("cpu")), None, {}, Cargo(torch.device("cpu"))
+    )
     wanted = np.stack([np.sort(rng.choice(13, 4, replace=False)) for _ in range(50)]).astype(np.int32)
     lengths = rng.integers(0, 5, 50)
     valid = np.arange(4) < lengths[:, None]

@@ -36,7 +36,6 @@ ROUNDED: dict[str, Callable[[Record], int | None]] = {
 BEYOND = "no metric of accuracy: coverage, diversity, novelty, popularity or a curve, which the tables do not name"
 WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
 DEFECT = "a defect of the library that more-conventions.md labels"
-CWL = "the C/W/L family is new work (more-conventions.md 2.3, row cwl-eval)"
 HOLE = "Hole counts documents that no query judged, whatever the query at hand"
 LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
 NAN_SPREADS = "users without truth are NaN there, and so is the mean"
@@ -55,7 +54,7 @@ class Asked:
         unshown_outside: the same of users to whom nothing was shown.
         no_order: whether equal scores have no order in this metric.
         parts: of a value that has several numbers, which name each asks for.
-        history: whether the truth was given as the history too.
+        extras: what else was given, see `EXTRAS`.
         pick: the number of theirs, of a value that has several.
         finish_user: from our value of a user to theirs.
     """
@@ -67,7 +66,7 @@ class Asked:
     unshown_outside: str = ""
     no_order: bool = False
     parts: dict[str, str] = field(default_factory=dict)
-    history: bool = False
+    extras: tuple[str, ...] = ()
     pick: Callable[[Any], Any] = lambda value: value
     finish_user: Callable[[float], float] = float
 
@@ -140,8 +139,6 @@ def ranx(record: Record) -> Asked:
 def ir_measures(record: Record) -> Asked:
     metric = record["metric"]
     name, _, k = metric.partition("@")
-    if metric.startswith(("BPM", "INS", "NERR", "SDCG")):
-        return Asked(outside=CWL)
     if found := re.search(r"gains=\{(.*)\}", metric):
         gains = [int(one.split(":")[1]) for one in found[1].split(",")]
         metric = re.sub(r"gains=\{.*\}", f"gains={gains}", metric)
@@ -303,10 +300,15 @@ def torch_geometric(record: Record) -> Asked:
 
 
 def rectools(record: Record) -> Asked:
-    if record["metric"] in ("IntraListDiversity", "Intersection", "Serendipity"):
-        return Asked(outside=BEYOND)
-    history = record["metric"] in ("MeanInvUserFreq", "AvgRecPopularity")
-    return Asked(write("rectools", record["metric"], record["params"], record["cutoff"]), drop_zeros, history=history)
+    extras = {
+        "MeanInvUserFreq": "history",
+        "AvgRecPopularity": "history",
+        "Serendipity": "history",
+        "IntraListDiversity": "two features",
+        "Intersection": "every other place",
+    }
+    given = tuple(extra for metric, extra in extras.items() if metric == record["metric"])
+    return Asked(write("rectools", record["metric"], record["params"], record["cutoff"]), drop_zeros, extras=given)
 
 
 def lenskit(record: Record) -> Asked:
@@ -346,9 +348,8 @@ def irspack(record: Record) -> Asked:
 
 def recpack(record: Record) -> Asked:
     metric = record["metric"]
-    if metric in ("IPSHitRateK", "IntraListDiversityK", "PercentileRanking", "DiscountedGainK"):
-        return Asked(outside=BEYOND)
-    return Asked(write("recpack", metric, {}, record["cutoff"]), drop_zeros)
+    extras = {"IPSHitRateK": ("history",), "IntraListDiversityK": ("users as features",)}
+    return Asked(write("recpack", metric, {}, record["cutoff"]), drop_zeros, extras=extras.get(metric, ()))
 
 
 def recbole(record: Record) -> Asked:
@@ -478,6 +479,32 @@ def ml_metrics(record: Record) -> Asked:
     return Asked(write("ml_metrics", record["metric"], {}, record["cutoff"]), _all_rows)
 
 
+def _users_of_items(world: World) -> dict[Any, list[str]]:
+    """Who has each item in the truth, as its features."""
+    return {
+        item: [str(one.user) for one in world.people if item in dict(one.relevant)] or []
+        for item in world.catalogue
+        if any(item in dict(one.relevant) for one in world.people)
+    }
+
+
+# Name of what was given besides -> the argument of `evaluate`, and its value.
+EXTRAS: dict[str, tuple[str, Callable[[World], Any]]] = {
+    "history": ("history", lambda world: {user: list(items) for user, items in world.truth.items()}),
+    "two features": (
+        "item_features",
+        lambda world: {item: [f"f1={at % 3}", f"f2={at % 5}"] for at, item in enumerate(world.catalogue)},
+    ),
+    "users as features": ("item_features", _users_of_items),
+    "every other place": (
+        "baseline",
+        lambda world: {
+            one.user: [item for item, _ in sorted(one.shown, key=lambda row: -row[1])[::2]]
+            for one in world.people
+            if one.shown
+        },
+    ),
+}
 # Changes of what the feed lays out, not of the fixture.
 AFTER = (_without_trained, drop_own_ids, _squash, _close_both)
 LIBRARIES: dict[str, Callable[[Record], Asked]] = {

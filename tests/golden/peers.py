@@ -18,7 +18,7 @@ import bridgeval
 from tests.golden.compare import Comparison, number
 from tests.golden.marks import Place
 from tests.golden.peer_feeds import World, lay_out, read_fixture
-from tests.golden.peer_names import AFTER, FLOAT32, NO_ORDER, ROUNDED, Asked, ask
+from tests.golden.peer_names import AFTER, EXTRAS, FLOAT32, NO_ORDER, ROUNDED, Asked, ask
 
 TOLERANCE, SINGLE = 1e-9, 1e-6
 ACCIDENT = "equal scores have no order there: an unstable sort or top-k (README of the goldens, more-conventions.md 6)"
@@ -43,7 +43,7 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
         elif asked.outside:
             yield from _outside(_where(library, record), record, asked.outside)
         else:
-            key = (record["fixture"], record["ids"], record["feed"], asked.change, asked.history)
+            key = (record["fixture"], record["ids"], record["feed"], asked.change, asked.extras)
             together[key].append((record, asked))
     for (fixture, ids, feed, change, _), questions in together.items():
         file = path.with_name(f"fixture_{fixture}_{ids}.json")
@@ -57,7 +57,7 @@ def _answers(
     library: str, fixture: World, world: World, questions: list[tuple[dict[str, Any], Asked]]
 ) -> Iterator[Comparison]:
     names = list(dict.fromkeys(name for _, asked in questions for name in (asked.metric, *asked.parts.values())))
-    more = {"history": {user: list(items) for user, items in world.truth.items()}} if questions[0][1].history else {}
+    more = {argument: given(world) for argument, given in map(EXTRAS.__getitem__, questions[0][1].extras)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = bridgeval.evaluate(world.shown, world.truth, names, catalogue=world.catalogue, per_user=True, **more)
@@ -90,7 +90,7 @@ def _answers(
 
 
 def _is_number(theirs: Any) -> bool:
-    return isinstance(theirs, int | float) and not math.isnan(theirs)
+    return isinstance(theirs, int | float) and math.isfinite(theirs)
 
 
 def _outside(where: str, record: dict[str, Any], reason: str) -> Iterator[Comparison]:

@@ -36,7 +36,7 @@ def test_hits_are_numbered_within_their_user():
     rows, places, columns = torch.tensor([0, 0, 2, 2, 2]), torch.tensor([1, 4, 0, 1, 7]), torch.tensor([0, 1, 0, 1, 2])
     items = torch.tensor([[5, 6, 9], [9, 9, 9], [5, 7, 8], [9, 9, 9]])
     relevant = RelevantLists(items, items / 2, items < 9, torch.zeros_like(items))
-    hits = HitList(rows, places, columns, relevant, users=4, cutoffs=(2, 8))
+    hits = HitList(rows, places, columns, relevant, users=4, cutoffs=(2, 8), ends=torch.tensor([2, 8]))
     assert hits.items.tolist() == [5, 6, 5, 7, 8]
     assert hits.grades.tolist() == [2.5, 3.0, 2.5, 3.5, 4.0]
     assert hits.ordinals.tolist() == [1, 2, 1, 2, 3]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
 import re
+import tempfile
 import threading
 import time
 import warnings
@@ -32,6 +34,7 @@ from bridgeval.plugin import (
     Sums,
     TopKMetric,
     by_item,
+    list_offers,
     make_source,
 )
 from bridgeval.testing import check_loader, check_metric, world
@@ -758,6 +761,51 @@ class Splitting(Once):
         return (self.source if how.batch_size is None else make_source({}, {})).run(plan, how)
 
 
+class Unlabeled:
+    """A source that lacks what only a report asks for."""
+
+    def __init__(self, source: Any) -> None:
+        self.offers, self.run = source.offers, source.run
+
+
+def refuse_columns(given: dict[str, Any]) -> dict[str, Any]:
+    """The extras, of which `columns` must be none."""
+    if "columns" in given:
+        raise TypeError("load() got an unexpected keyword argument 'columns'")
+    return given
+
+
+@dataclass(frozen=True)
+class Written:
+    """The path of lists in JSON."""
+
+    path: Path
+
+
+class Lazy:
+    """A sound loader of Written; the class below reads too early."""
+
+    name = "lazy"
+
+    def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
+        return isinstance(recommendations, Written)
+
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Any:
+        return DeferredSource(
+            list_offers({}, **extras) | {"score"},
+            lambda needs: make_source(read_json(recommendations.path.read_text()), relevance, **extras),
+        )
+
+
+class Eager(Lazy):
+    def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Any:
+        return make_source(read_json(recommendations.path.read_text()), relevance, **extras)
+
+
+def read_json(text: str) -> Any:
+    return {user: [(item, score) for item, score in pairs] for user, pairs in json.loads(text)}
+
+
 def import_something() -> bool:
     import xmlrpc.server  # noqa: F401  (nothing else imports it)
 
@@ -772,6 +820,7 @@ OWN = "it recognizes its own and nothing else"
 OTHERS = "it leaves to others what is theirs"
 DATA = "it gives what the data give"
 EXTRAS = "extras that are offered are read"
+EVALUATE = "evaluate gives the same"
 LOADER_FAULTS = [
     Fault("no name", own(name=""), "it has a name"),
     Fault("a name that is no text", own(name=7), "it has a name"),
@@ -911,8 +960,21 @@ LOADER_FAULTS = [
     Fault("the baseline is offered and dropped", offering_all("baseline"), EXTRAS),
     Fault("the users are offered and dropped", offering_all("users"), EXTRAS),
     Fault("history is cut", loading(extras=swap_history), EXTRAS),
+    Fault("a file is read in load", Eager(), "nothing is read in load", "lists.json was moved"),
     Fault(
-        "data is read in load",
+        "load does not take every argument of evaluate",
+        loading(extras=refuse_columns),
+        EVALUATE,
+        "unexpected .*columns",
+    ),
+    Fault(
+        "a source without a label",
+        own(load=lambda self, shown, truth, /, **given: Unlabeled(make_source(shown.lists, truth, **given))),
+        EVALUATE,
+        "label",
+    ),
+    Fault(
+        "objects in memory are converted in load",
         own(load=lambda self, shown, truth, /, **given: make_source(dict(shown.lists), truth, **given)),
         NOT_CAUGHT,
     ),
@@ -922,6 +984,15 @@ LOADER_FAULTS = [
 def check_planted_loader(planted: Any) -> None:
     small = world()
     check_loader(planted, Wrapped(small.recommendations), small.relevance, **small.extras)
+
+
+def check_planted_reader(planted: Any) -> None:
+    small = world()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lists.json")
+        path.write_text(json.dumps(list(small.recommendations.items())))
+        check_loader(planted, Written(path), small.relevance, **small.extras)
+        assert path.exists()
 
 
 @pytest.fixture(autouse=True)
@@ -940,9 +1011,13 @@ def test_what_is_planted_in_is_sound() -> None:
     check_metric(Sound(K))
     check_metric(Counting())
     check_planted_loader(Own())
+    check_planted_reader(Lazy())
 
 
-CASES = [(check_metric, fault) for fault in METRIC_FAULTS] + [(check_planted_loader, fault) for fault in LOADER_FAULTS]
+CASES = [
+    *((check_metric, fault) for fault in METRIC_FAULTS),
+    *((check_planted_reader if isinstance(one.planted, Lazy) else check_planted_loader, one) for one in LOADER_FAULTS),
+]
 
 
 @pytest.mark.parametrize(("check", "fault"), [pytest.param(*case, id=case[1].what) for case in CASES])

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import sort_rows
+from bridgeval.batch.kernels import sort_descending, sort_rows
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownCount
+from bridgeval.engine.blocks import Block, Blocks, GainRange, Ranked, Relevant, ShownCount
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.errors import BadParameterError, BadValueError
 from bridgeval.metrics.blocks.hits import HitList, HitPlaces, TieGroups, sum_places
@@ -48,35 +48,41 @@ def check_gain(name: str, gain: GainOrTable) -> None:
         )
 
 
-def _look_up(table: tuple[float, ...], grades: Tensor) -> Tensor:
+def _look_up(blocks: Blocks, table: tuple[float, ...], grades: Tensor) -> Tensor:
     """The gains of grades 0, 1, ..., float64."""
     codes = grades.long()
     bad = (codes != grades) | (codes < 0) | (codes >= len(table))
-    if bool(bad.any()):
+
+    def complain() -> None:
         raise BadValueError(
             "a table of gains needs whole grades from 0 up",
             f"a grade of {float(grades[bad][0]):g} for a table of {len(table)}",
             "give a gain for every grade",
         )
-    return torch.tensor(table, dtype=torch.float64, device=grades.device)[codes]
+
+    blocks.check(bad.any(), complain)
+    gains = blocks.lookup.once(table, lambda: torch.tensor(table, dtype=torch.float64, device=grades.device))
+    return gains[codes.clamp(0, max(len(table) - 1, 0))]
 
 
-def apply_gain(kind: GainOrTable, grades: Tensor, bar: float | None = None) -> Tensor:
+def apply_gain(blocks: Blocks, kind: GainOrTable, grades: Tensor, bar: float | None = None) -> Tensor:
     """Turns grades into gains, float64.
 
     Args:
         bar: the lowest relevant grade, for "threshold"; None is 1.
     """
     if isinstance(kind, tuple):
-        return _look_up(kind, grades)
+        return _look_up(blocks, kind, grades)
     if kind == "binary":
         return torch.ones_like(grades, dtype=torch.float64)
-    gains = grades.double()
+    gains, (_, highest) = grades.double(), blocks[GainRange()]
     if kind == "threshold":
-        gains, kind = gains - (1 if bar is None else bar) + 1, "exponential"
+        raised = 1 - (1 if bar is None else bar)
+        gains, highest, kind = gains + raised, highest + raised, "exponential"
     if kind == "linear":
         return gains
-    if gains.numel() and float(gains.max()) > LARGEST_EXPONENT:
+    # What the host knows of the truth usually tells that none of these is too large.
+    if gains.numel() and highest > LARGEST_EXPONENT and float(gains.max()) > LARGEST_EXPONENT:
         raise BadValueError(
             "the gains are too large for an exponential gain",
             f"a gain of {float(gains.max()):g}",
@@ -117,10 +123,10 @@ class HitGains(Block[tuple[HitList, Tensor]]):
 
     def make(self, blocks: Blocks) -> tuple[HitList, Tensor]:
         relevance = self.relevance
-        if self.gain == "shifted" and bool((blocks.batch.relevant.column("gain") < 0).any()):
+        if self.gain == "shifted" and blocks[GainRange()][0] < 0:
             relevance = replace(relevance, above=None)
         hits = blocks[HitPlaces(self.ranking, relevance, whole=self.whole)]
-        return hits, apply_gain(self.gain, hits.grades, relevance.at_least)
+        return hits, apply_gain(blocks, self.gain, hits.grades, relevance.at_least)
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,7 @@ class RelevantGains(Block[Tensor]):
 
     def make(self, blocks: Blocks) -> Tensor:
         relevant = blocks[Relevant(self.relevance)]
-        gains = apply_gain(self.gain, relevant.gains, self.relevance.at_least)
+        gains = apply_gain(blocks, self.gain, relevant.gains, self.relevance.at_least)
         return gains.masked_fill(~relevant.valid, 0).sum(1)
 
 
@@ -213,11 +219,8 @@ class IdealDCG(Block[Cumulative]):
 
     def make(self, blocks: Blocks) -> Cumulative:
         relevant = blocks[Relevant(self.relevance)]
-        gains = apply_gain(self.gain, relevant.gains, self.relevance.at_least).masked_fill(~relevant.valid, 0)
-        # Without grades all gains are equal, and there is nothing to sort.
-        if not bool((gains[:, 1:] <= gains[:, :-1]).all()):
-            gains = sort_rows(gains).flip(1)
-        best = gains * discounts(self.discount, gains.shape[1], blocks.device)
+        gains = apply_gain(blocks, self.gain, relevant.gains, self.relevance.at_least).masked_fill(~relevant.valid, 0)
+        best = sort_descending(gains) * discounts(self.discount, gains.shape[1], blocks.device)
         if self.listed is not None:
             places = torch.arange(gains.shape[1], device=blocks.device)
             best = best.masked_fill(places >= blocks[ShownCount(self.listed)][:, None], 0)

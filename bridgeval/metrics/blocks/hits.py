@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_true, find_repeats, sum_by_code
+from bridgeval.batch.kernels import count_true, find_repeats, sum_by_code, sum_by_step
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, RelevantLists, match, rank
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant, RelevantCount
@@ -34,6 +34,7 @@ class HitList:
         relevant: the relevant lists.
         users: B.
         cutoffs: for which sums are made.
+        ends: `[cutoffs]` int64: the same.
         together: whether hits at one place are there together, so that each counts all of them.
     """
 
@@ -43,6 +44,7 @@ class HitList:
     relevant: RelevantLists
     users: int
     cutoffs: tuple[int, ...]
+    ends: Tensor
     together: bool = False
 
     @cached_property
@@ -63,7 +65,7 @@ class HitList:
     @cached_property
     def ordinals(self) -> Tensor:
         """`[n]` float64: 1 for a user's first hit, 2 for the second, ...; of hits that are together, their last."""
-        counts = torch.bincount(self.rows, minlength=self.users)
+        counts = sum_by_code(self.rows, self.users).long()
         before = counts.cumsum(0) - counts
         ordinals = torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
         if self.together:
@@ -73,13 +75,18 @@ class HitList:
             ordinals = torch.zeros_like(ordinals).scatter_reduce_(0, group, ordinals, "amax")[group]
         return ordinals.double()
 
+    @cached_property
+    def steps(self) -> Tensor:
+        """`[n]` int64: the number of the first cutoff that the place is within, from 0; that of all if it is beyond."""
+        return torch.searchsorted(self.ends, self.places.contiguous(), right=True)
+
     def sum(self, values: Tensor | None = None) -> Cumulative:
         """`[B]` float64: the values `[n]` of each user's hits in the first k places, or how many hits there are."""
-        return Cumulative.of_entries(self.cutoffs, self.rows, self.places, self.users, values)
+        return self.sum_by_code(self.rows, self.users, values)
 
     def sum_by_code(self, codes: Tensor, size: int, values: Tensor | None = None) -> Cumulative:
         """`[size]` float64: the same over all users, by codes `[n]` below `size`."""
-        return Cumulative.of_entries(self.cutoffs, codes, self.places, size, values)
+        return Cumulative(self.cutoffs, sum_by_step(codes, self.steps, len(self.cutoffs), size, values))
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,9 @@ class HitPlaces(Block[HitList]):
         if self.repeated == "once":
             new = blocks[NewHits(self.ranking, self.relevance)][rows, places]
             rows, places, columns = rows[new], places[new], columns[new]
-        return HitList(rows, places, columns, blocks[Relevant(self.relevance)], len(blocks), blocks.cutoffs)
+        return HitList(
+            rows, places, columns, blocks[Relevant(self.relevance)], len(blocks), blocks.cutoffs, blocks.ends
+        )
 
     def _share(self, blocks: Blocks) -> HitList:
         """Hits at the place that equal scores share, which may be beyond the depth."""
@@ -119,7 +128,7 @@ class HitPlaces(Block[HitList]):
         if self.ranking.ties != "first":
             start = start + (size - 1 if self.ranking.ties == "last" else (size - 1) // 2)
         relevant = blocks[Relevant(self.relevance)]
-        return HitList(rows, start, columns, relevant, len(blocks), blocks.cutoffs, together=True)
+        return HitList(rows, start, columns, relevant, len(blocks), blocks.cutoffs, blocks.ends, together=True)
 
 
 class TiedPlaces(NamedTuple):
@@ -269,7 +278,7 @@ class EarlyHits(Block[Tensor]):
         stop = early_places(blocks[RelevantCount(self.relevance)], self.multiple)
         if self.cut_at is not None:
             stop = stop.clamp(max=self.cut_at)
-        return sum_by_code(rows[places < stop[rows]], len(blocks))
+        return sum_by_code(rows, len(blocks), places < stop[rows])
 
 
 def early_places(relevant: Tensor, multiple: float) -> Tensor:

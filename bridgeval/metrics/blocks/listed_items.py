@@ -12,7 +12,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from bridgeval.batch.kernels import sum_by_code
+from bridgeval.batch.kernels import keep_columns, sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownColumn, ShownCount, by_item
 from bridgeval.engine.cumulative import Cumulative
@@ -59,8 +59,7 @@ class ListedItems(Block[Tensor]):
         if self.counted is None:
             return blocks[Ranked(self.ranking)].items[:, : blocks.cutoff].t().contiguous()
         items, counted = blocks[ListedItems(self.ranking)], blocks[self.counted]
-        # Usually everyone counts: no copy for each population.
-        return items if bool(counted.all()) else items.masked_fill(~counted, blocks.batch.shown.pad)
+        return keep_columns(items, counted, blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)

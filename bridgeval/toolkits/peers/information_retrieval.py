@@ -15,6 +15,7 @@ from bridgeval.metrics import (
     BPref,
     Compatibility,
     Count,
+    ExpectedUtility,
     GainG,
     HitnDCG,
     HitRate,
@@ -156,6 +157,7 @@ IR_NAMES: dict[str, Any] = {
     "words": {"judged_only": {True: "skip", False: "keep"}},
 }
 IR_MEASURES_RULES: dict[str, Any] = {"users": "judged", "ties": "text_descending", **IR_NAMES}
+CWL_RULES: dict[str, Any] = {"users": "judged", "ties": "given", "names": {"max_rel": "max_grade", "T": "target"}}
 IR_MEASURES = Convention(
     "ir_measures",
     {
@@ -190,6 +192,14 @@ IR_MEASURES = Convention(
         "NumRel": entry(Count, of="relevant", users="answered", **IR_NAMES),
         "Compat": entry(Compatibility, users="judged", ties="text_ascending"),
         "Accuracy": entry(RocAuc, users="answered", ties="given", **IR_NAMES),
+        "SDCG": entry(ExpectedUtility, patience="log", **CWL_RULES),
+        "BPM": entry(ExpectedUtility, stop="target", **CWL_RULES),
+        "INST": entry(ExpectedUtility, patience="target", **CWL_RULES),
+        "INSQ": entry(ExpectedUtility, patience="square", **CWL_RULES),
+        "NERR8": entry(ExpectedUtility, stop="satisfied", **CWL_RULES),
+        "NERR9": entry(ExpectedUtility, patience="reciprocal", stop="satisfied", **CWL_RULES),
+        "NERR10": entry(ExpectedUtility, patience="geometric", stop="satisfied", **CWL_RULES),
+        "NERR11": entry(ExpectedUtility, patience="square", stop="satisfied", **CWL_RULES),
     },
     "ir_measures with its default providers: every query of the qrels, 0 where the run lacks it; gains= is a list "
     "here; NumRet(rel=) is NumRelRet, SetP(relative=True) SetRelativeP",
