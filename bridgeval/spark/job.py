@@ -19,7 +19,6 @@ from bridgeval.errors import BadParameterError, InputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bridgeval import Comparison
 
 SCHEMA = "run string, time timestamp, metric string, k int, value double, low double, high double, users long"
 
@@ -59,7 +58,7 @@ def run(
     per_user_out: str | None = None,
     run_id: str | None = None,
     session: SparkSession | None = None,
-) -> bridgeval.Report | Comparison:
+) -> bridgeval.Report | bridgeval.Comparison:
     """Evaluates tables that the session reads, or compares several systems.
 
     A table is a path, `table:NAME` of the catalog, or, where it is read, `sql:SELECT ...`.
@@ -104,7 +103,7 @@ def run(
         "convention": convention,
     }
     name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
-    found: bridgeval.Report | Comparison
+    found: bridgeval.Report | bridgeval.Comparison
     if isinstance(recs, str):
         found = bridgeval.evaluate(read(recs), **given, per_user=per_user_out is not None)
         # The numbers come last: a run that is among them has all its outputs.
