@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 
 from bridgeval import plugins, spec
+from bridgeval.arguments import checked
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.metric import Metric
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@checked
 def evaluate(
     recommendations: Any,
     relevance: Any = None,
@@ -128,12 +130,13 @@ def evaluate(
         users=users,
         columns=columns,
         **({} if context is None else {"context": context}),
-        **choose_mask(mask_seen, history),
+        **({} if mask_seen is None else {"mask_seen": mask_seen}),
     )
     found = loaded.source
     sources = found if isinstance(found, Sources) else Sources({"": found}, itemgetter(""))
     for source in sources.members.values():
         plan.check(source.offers)
+        check_mask(mask_seen, source.offers)
     if state is not None:
         in_spark = is_spark_frame(recommendations) or is_spark_frame(relevance)
         plan = prepare_states(state, plan, sources, with_users=per_user or not in_spark)
@@ -155,16 +158,15 @@ def evaluate(
     return cast("Report", sources.together(reports))
 
 
-def choose_mask(mask_seen: bool | None, history: Any) -> dict[str, bool]:
-    """The argument of a loader, who may leave it out where nothing is asked for."""
-    if mask_seen and history is None:
+def check_mask(mask_seen: bool | None, offers: frozenset[str]) -> None:
+    """Refuses to mask seen items where neither the caller nor the loader has a history."""
+    if mask_seen and "seen" not in offers:
         raise InputError(
             "seen items cannot be masked",
             "no history",
             "give {argument}, the training interactions",
             argument="history",
         )
-    return {} if mask_seen is None else {"mask_seen": mask_seen}
 
 
 def _compare_times(relevance: Any, history: Any, columns: Mapping[str, str | None] | None) -> None:

@@ -13,7 +13,7 @@ from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.plan import Execution, Plan, pick_device
 from bridgeval.engine.source import JointLoader
 from bridgeval.engine.state import Collected
-from bridgeval.evaluation import choose_mask, keep_values, make_plan, run_shown
+from bridgeval.evaluation import check_mask, keep_values, make_plan, run_shown
 from bridgeval.report import Report, build_report
 from bridgeval.report.report import is_same_mean
 from bridgeval.stats.differences import Settings
@@ -86,7 +86,9 @@ def evaluate_together(
     told = make_plan(list(asked.values()), False, (), watch_seen=mask_seen is not False)
     plan = Plan.of([*told.metrics, *([Dealt(others, how.seed)] if others.metrics else [])])
     inner = Plan.of(keep_values([asked[name] for name in paired], labels))
-    source = loader.load_systems(systems, relevance, **given, **choose_mask(mask_seen, given.get("history")))
+    masked = {} if mask_seen is None else {"mask_seen": mask_seen}
+    source = loader.load_systems(systems, relevance, **given, **masked)
+    check_mask(mask_seen, source.offers)
     for needing in (plan, inner):
         needing.check(source.offers)
     question = PairedUsers(tuple(systems), paired, pairs, how, labels)

@@ -205,7 +205,7 @@ def test_plugins_can_be_switched_off(plugin, off):
 
 @pytest.fixture(scope="module")
 def installed_at(tmp_path_factory) -> Path:
-    """A folder with the two packages of `plugins/` installed in it, so that the environment stays as it is."""
+    """A folder with the packages of `plugins/` installed in it, so that the environment stays as it is."""
     target = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
     packages = sorted(str(path.parent) for path in ROOT.glob("plugins/*/pyproject.toml"))
@@ -230,7 +230,9 @@ def test_an_installed_package_is_found_by_its_entry_point():
     assert info(found, "hello").distribution == "bridgeval-hello 0.1.0"
     (metric,) = bridgeval.parse("FirstHitPlace@3", plugins=found)
     assert bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["c"]}, metric)["FirstHitPlace@3"] == 3.0
-    assert found.loaders["jsonlines"].name == "jsonlines"
+    assert {"jsonlines", "recbole"} <= found.loaders.keys()
+    assert found.readers["recbole"].suffixes == (".inter", ".item", ".user")
+    assert info(found, "recbole").problems == []
 
 
 @pytest.mark.usefixtures("on_path")

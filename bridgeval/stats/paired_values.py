@@ -17,6 +17,7 @@ import pyarrow.parquet as pa_parquet
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
 from bridgeval.io.columns import USER, find_named
+from bridgeval.io.outputs import written_beside
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
@@ -198,7 +199,8 @@ def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str 
     ]
     if not parts:
         raise InputError("there are no per-user values to write", hint="evaluate with per_user=True")
-    pa_parquet.write_table(pa.concat_tables(parts), path)
+    with written_beside(path) as beside:
+        pa_parquet.write_table(pa.concat_tables(parts), beside)
 
 
 def _read_table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:

@@ -184,8 +184,9 @@ class FoldReader:
         if files.strict and not files.ranking:
             check_same_pairs(self.result, self.test)
         all_users = files.train is not None and "all users" in self._asked
+        reads_train = all_users or self._given.get("mask_seen") or self._asks("train")
         read: dict[str, Any] = {
-            "history": self._read_history() if all_users or self._asks("train") else None,
+            "history": self._read_history() if reads_train else None,
             "baseline": self.original.as_rows("score") if self.original is not None else None,
             "catalogue": self._list_catalogue(),
             "item_features": self.item_features and self.item_features.values,
