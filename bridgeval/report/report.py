@@ -203,7 +203,7 @@ class Report(Exports, Mapping[str, float]):
         tables = {(one, self.metrics[one].cutoff): self.collected[one] for one in own}
         elsewhere = [table for table in tables.values() if not isinstance(table, UserTable)]
         if elsewhere:
-            return elsewhere[0].together(tables)
+            return elsewhere[0].side_by_side(tables) if wide else elsewhere[0].together(tables)
         return self.origin.restore(UserTable.side_by_side(tables) if wide else UserTable.together(tables))
 
     def __str__(self) -> str:
