@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bridgeval import spec
+from bridgeval.arguments import checked
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, BridgevalError, InputError
 from bridgeval.evaluation import evaluate_one
@@ -65,6 +66,7 @@ class Baseline:
     report: Report | None = None
 
 
+@checked
 def check(
     recommendations: Any,
     relevance: Any,
@@ -261,6 +263,7 @@ def _pair_item_slices(
     ]
 
 
+@checked
 def save_baseline(
     report: Report, path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None, **inputs: Any
 ) -> None:

@@ -34,6 +34,7 @@
     |- DuplicateRowsWarning         a (user, item) pair occurs more than once
     |- UnorderedListsWarning        lists of recommendations are sets
     |- IdsOutOfRangeWarning         a score matrix without ids, and ids that are no row or column of it
+    |- SmallerBatchesWarning        a batch did not fit the memory of a device, and was cut in halves
     `- PluginWarning                a plugin was left out
 
 A message has three parts: what is wrong, what was found, what to do. An error that can be cured by an argument carries
@@ -241,6 +242,10 @@ class UnorderedListsWarning(BridgevalWarning):
 
 class IdsOutOfRangeWarning(BridgevalWarning):
     """Scores come without ids, so that ids are positions, and some ids are no position."""
+
+
+class SmallerBatchesWarning(BridgevalWarning):
+    """A batch did not fit the memory of a device, and was cut in halves; the numbers are the same."""
 
 
 def warn_caller(message: str, category: type[BridgevalWarning]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 
 from bridgeval import plugins, spec
+from bridgeval.arguments import checked
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.metric import Metric
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@checked
 def evaluate(
     recommendations: Any,
     relevance: Any = None,

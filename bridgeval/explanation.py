@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from bridgeval import spec
+from bridgeval.arguments import checked
 from bridgeval.engine.metric import FLAT, Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
@@ -226,6 +227,7 @@ def _join(parts: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
+@checked
 def explain(
     recommendations: Any, relevance: Any, first: str | Metric, second: str | Metric, **given: Any
 ) -> Explanation:

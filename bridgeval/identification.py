@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from bridgeval import spec
+from bridgeval.arguments import checked
 from bridgeval.batch.ranking import Ranking
 from bridgeval.choices import list_choices
 from bridgeval.engine.blocks import Blocks
@@ -181,6 +182,7 @@ def _to_dict(match: Match) -> dict[str, Any]:
     return {"value": match.value, "off": match.off, "definitions": definitions, "effective": effective}
 
 
+@checked
 def identify(
     recommendations: Any,
     relevance: Any,

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from bridgeval import spec
+from bridgeval.arguments import checked
 from bridgeval.engine.census import Counts
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import NEEDS, in_words
@@ -42,6 +43,7 @@ OPTIONAL = ("unknown_shown", "unknown_relevant", "shown_in_history", "relevant_i
 Rule = Literal["distinct", "events"]
 
 
+@checked
 def merge(
     states: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,

@@ -61,6 +61,7 @@ from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.files import find_files, is_path, open_table, read_table
 from bridgeval.io.frames import is_frame, is_listing, to_table
 from bridgeval.io.listings import is_sparse
+from bridgeval.io.outputs import written_beside
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
@@ -188,6 +189,7 @@ __all__ = [  # noqa: RUF022
     "Look",
     "Finding",
     "LazyCommand",
+    "written_beside",
     # Registration.
     "hookimpl",
     "load_plugins",

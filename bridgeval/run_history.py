@@ -352,7 +352,8 @@ def find_run(path: str | os.PathLike[str], metrics: Sequence[str], inputs: Descr
         inputs: of now. The best is chosen among runs that are not known to have been measured with another truth.
     """
     folder, name = os.path.split(os.fspath(path))
-    if not name or not os.path.isdir(folder or os.curdir):
+    # A file that is not there is no run: names of runs have no ending.
+    if not name or name.endswith(".json") or not os.path.isdir(folder or os.curdir):
         return None
     runs = read_runs(folder or os.curdir)
     if not runs:

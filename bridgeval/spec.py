@@ -153,7 +153,7 @@ def _read_call(text: str, call: str) -> tuple[str, dict[str, Any]]:
     name, bracket, rest = call.partition("(")
     try:
         node = ast.parse(name.replace("-", "_") + bracket + rest, mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise problem from None
     if isinstance(node, ast.Name):
         return node.id, {}

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import torch
 
 from bridgeval import plugins, spec
+from bridgeval.arguments import checked
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import JointLoader
@@ -41,6 +42,7 @@ NOT_LOADED = ("loader", "convention", "device", "batch_size", "memory", "progres
 NOT_TOGETHER = ("loader", "per_user", "group")
 
 
+@checked
 def compare(
     systems: Mapping[str, Any] | Sequence[Any],
     relevance: Any = None,

@@ -150,3 +150,63 @@ def test_every_metric_runs_under_deterministic_algorithms(kind):
         torch.use_deterministic_algorithms(False)
     for metric, result in expected.items():
         assert_close(found[metric], result, f"{metric} of {kind}")
+
+
+SIX = [f"{name}@5,10,20,50" for name in ("nDCG", "Recall", "Precision", "MRR", "MAP", "HitRate")]
+
+
+@pytest.mark.parametrize("kind", ["frame", "scores"])
+def test_a_batch_goes_to_the_device_once_and_comes_back_once(kind):
+    metrics = [metric for name in SIX for metric in bridgeval.parse(name)]
+    counts = []
+    for size in (9, 3):
+        with PretendedGPU() as gpu, pytest.MonkeyPatch.context() as patch:
+            patch.setitem(SIZES, kind, size)
+            run(metrics, kind, CUDA)
+            counts.append([gpu.ledger.count(one) for one in ("upload", "download", "wait")])
+    # 18 users with 9 in a batch make 2 batches, and with 3 make 6: 4 more.
+    uploads, downloads, waits = ((six - two) / 4 for two, six in zip(*counts, strict=True))
+    assert (uploads, downloads) == (1, 1)
+    # Rows of a score matrix whose best scores are equal, as some are here, are found by one wait more.
+    assert waits <= (4 if kind == "scores" else 3)
+
+
+def test_a_batch_that_does_not_fit_is_cut_in_halves():
+    draw = np.random.default_rng(3)
+    scores = draw.random((64, 500)).astype(np.float32)
+    truth = {user: draw.choice(500, 4, replace=False).tolist() for user in range(64)}
+    history = {user: draw.choice(500, 9, replace=False).tolist() for user in range(64)}
+    expected = bridgeval.evaluate(bridgeval.Scores(scores), truth, SIX, history=history, device="cpu")
+    with PretendedGPU(memory=3 * scores.nbytes) as gpu:
+        with pytest.warns(bridgeval.errors.SmallerBatchesWarning, match="batch_size=") as told:
+            found = bridgeval.evaluate(
+                bridgeval.Scores(scores), truth, SIX, history=history, device="cuda", batch_size=64
+            )
+        assert gpu.peak <= gpu.memory
+    assert len(told) < 6
+    assert dict(found) == pytest.approx(dict(expected), abs=1e-12)
+    with (
+        PretendedGPU(memory=1000),
+        pytest.warns(bridgeval.errors.SmallerBatchesWarning),
+        pytest.raises(torch.OutOfMemoryError),
+    ):
+        bridgeval.evaluate(bridgeval.Scores(scores), truth, SIX, device="cuda")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        lambda: torch.autocast("cpu", torch.bfloat16),
+        torch.inference_mode,
+        torch.enable_grad,
+    ],
+    ids=["autocast", "inference mode", "gradients"],
+)
+@pytest.mark.parametrize("kind", ["mapping", "scores"])
+def test_settings_of_the_caller_change_no_number(kind, setting):
+    metrics = [metric for name in NATIVE for metric in bridgeval.parse(name)]
+    expected = run_possible(metrics, kind)
+    with setting():
+        found = run(list(expected), kind, CPU)
+    for metric, result in expected.items():
+        assert_close(found[metric], result, f"{metric} of {kind}")

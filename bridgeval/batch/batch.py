@@ -14,13 +14,15 @@ from torch import Tensor
 
 from bridgeval.batch.kernels import count_repeats, count_true, match_rows
 from bridgeval.batch.transfer import Cargo
-from bridgeval.errors import NeedError
+from bridgeval.errors import NeedError, SmallerBatchesWarning, warn_caller
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import ListOrder, Lists, Slates
 
 # Cells of a rectangle [B, K]: many, because every batch costs as many operations; few enough for the caches.
 CELLS_PER_BATCH = 5 << 18
+# Of a score matrix on a GPU, with all that is made of it.
+BYTES_PER_CELL = 40
 FEWEST_CELLS = 1 << 16
 
 MASKED = float("-inf")
@@ -314,14 +316,31 @@ def batches(slates: Slates, device: torch.device, batch_size: int | None = None,
     lists = [slates.shown, slates.relevant] + ([] if slates.history is None else [slates.history])
     widest = np.maximum.reduce([one.lengths for one in lists])
     n_users, cells = len(widest), int(widest.sum())
-    rounds = -(-cells // (workers * CELLS_PER_BATCH)) or 1
+    rounds = -(-cells // (workers * _count_cells(device))) or 1
     # One row more than its share, or the last users would get a small batch of their own.
     budget = max(FEWEST_CELLS, cells // (workers * rounds) + int(widest.max(initial=0)))
     while start < n_users:
         stop = start + batch_size if batch_size else start + _count_fitting(widest[start:], budget)
         stop = min(stop, n_users)
-        yield lay_out(slates, start, stop, device)
+        try:
+            batch = lay_out(slates, start, stop, device)
+        except torch.OutOfMemoryError:
+            if stop - start == 1:
+                raise
+            batch_size = warn_of_memory(stop - start, device)
+            continue
+        yield batch
         start = stop
+
+
+def warn_of_memory(users: int, device: torch.device) -> int:
+    """Warns that so many users do not fit the memory of a device; returns the half of them, which will be tried."""
+    warn_caller(
+        f"a batch of {users:,} users does not fit the memory of {device}: it is tried again in halves, and later "
+        f"batches have at most {users // 2:,} users; batch_size={users // 2} avoids the first attempt",
+        SmallerBatchesWarning,
+    )
+    return users // 2
 
 
 def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batch:
@@ -339,6 +358,15 @@ def lay_out(slates: Slates, start: int, stop: int, device: torch.device) -> Batc
     else:
         shown = lists.lay_out(start, stop, pad, cargo)
     return Batch(slates, start, stop, shown, relevant, cargo, columns, history)
+
+
+def _count_cells(device: torch.device) -> int:
+    """Cells of a batch: what suits the caches of a CPU, or what fits the free memory of a GPU."""
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return CELLS_PER_BATCH
+    free, _ = torch.cuda.mem_get_info(device)
+    # The next batch is laid out while this one is processed.
+    return max(CELLS_PER_BATCH, free // (2 * BYTES_PER_CELL))
 
 
 def _count_fitting(widths: npt.NDArray[np.int64], budget: int) -> int:

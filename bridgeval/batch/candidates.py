@@ -14,8 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bridgeval.arguments import checked
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.io.files import is_path, read_table
+from bridgeval.io.outputs import written_beside
 from bridgeval.tables.encoding import encode_ids, sort_unique
 from bridgeval.tables.grouping import group_codes
 from bridgeval.tables.groups import read_ids
@@ -103,7 +105,8 @@ class Candidates:
             {"user": self.users.take(owners).to_arrow(), "item": self.vocabulary.take(self.items).to_arrow()}
         )
         parameters = {"negatives": self.negatives, "strategy": self.strategy, "seed": self.seed}
-        pq.write_table(table.replace_schema_metadata({METADATA: json.dumps(parameters)}), os.fspath(path))
+        with written_beside(path) as beside:
+            pq.write_table(table.replace_schema_metadata({METADATA: json.dumps(parameters)}), beside)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Candidates:
@@ -126,6 +129,7 @@ def _group(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameter
     return Candidates(users, by_user.offsets, by_user.group(items, {})[0], vocabulary, **parameters)
 
 
+@checked
 def sample_candidates(
     relevance: Any,
     history: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,9 @@ from bridgeval.io.frames import is_frame, to_table
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows
+
+# A type of real numbers, as numpy ("float64") and torch ("torch.bfloat16") write it.
+REAL = re.compile(r"^(?:torch\.)?(?:u?int|b?float|bool)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,13 @@ class Scores:
                 "the scores must have two dimensions, users and items",
                 f"{type(self.values).__name__} of shape {getattr(self.values, 'shape', 'unknown')}",
                 "give an array, tensor or frame [U, N], a scipy sparse matrix, or a function users -> [B, N]",
+            )
+        kind = str(getattr(self.values, "dtype", "float"))
+        if not REAL.search(kind):
+            raise BadValueError(
+                "the scores must be real numbers",
+                f"values of type {kind}",
+                "convert them, e.g. by scores.astype(float)",
             )
         if self.per_user is not None and self.candidates is not None:
             raise BadParameterError(

@@ -51,8 +51,8 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
     """Is one system better than another?
 
     RECS is one file for each system: NAME=FILE names the system, a folder stands for the files in it, a file of
-    per-user values for the systems in it. TRUTH comes last, as in `evaluate`. With per-user values alone, leave out
-    TRUTH.
+    per-user values, or a folder of them that Spark wrote, for the systems or runs in it. TRUTH comes last, as in
+    `evaluate`. With per-user values alone, leave out TRUTH.
     """
     import bridgeval
 
@@ -111,7 +111,7 @@ def _find_systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
 
     for run in runs:
         name, path = parse_system(run)
-        if os.path.isdir(path):
+        if os.path.isdir(path) and not is_user_values(path):
             inside = sorted(entry.path for entry in os.scandir(path) if entry.is_file())
             yield from _find_systems(inside)
         elif is_user_values(path) and name == parse_system(path)[0]:

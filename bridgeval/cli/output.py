@@ -9,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
@@ -100,10 +99,12 @@ def write_file(path: str, write: Callable[[str], object]) -> None:
 
 def write_text(text: str, path: str | None) -> None:
     """Writes text to a file, without colors, or to the terminal."""
+    from bridgeval.report.exports import write_text as export_text
+
     if path is None:
         click.echo(text, nl=False)
     else:
-        write_file(path, lambda file: Path(file).write_text(click.unstyle(text), encoding="utf-8"))
+        write_file(path, lambda file: export_text(click.unstyle(text), file))
 
 
 def _format_reports(reports: Reports) -> str:

@@ -23,10 +23,14 @@ Examples:
   spark-submit --master yarn evaluate.py s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
       (evaluate.py is two lines: import runpy; runpy.run_module("bridgeval.spark", run_name="__main__"))
   bridgeval spark --recs recs.parquet --truth truth.parquet -m nDCG@10
+  bridgeval spark --system old=table:db.a --system new=table:db.b --truth "sql:select * from db.truth" -m nDCG@10
+
+A table is a path, table:NAME of the catalog, or sql:QUERY.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[RECS] [TRUTH]")
 @click.option("--recs", help="Recommendations, if they are not the first argument.")
+@click.option("--system", "systems", multiple=True, metavar="NAME=RECS", help="A system to compare; repeatable.")
 @click.option("--truth", help="Relevance, if it is not the last argument.")
 @click.option(
     "-m",
@@ -42,18 +46,37 @@ Examples:
 @click.option("--convention", metavar="TOOLKIT", help="The toolkit that defines names without a prefix, e.g. replay.")
 @click.option("--columns", type=Pairs(), help="The column of each part: user=customer,item=sku; score= for none.")
 @click.option("--format", default="parquet", show_default=True, help="Any format of Spark: parquet, csv, delta, ...")
-@click.option("--out", help="Add the numbers to the table at this path; those of the same run are replaced.")
-@click.option("--per-user-out", help="Add per-user values to the table at this path, likewise.")
+@click.option("--out-format", help="The format of what is written. [default: that of --format]")
+@click.option(
+    "--mode",
+    type=click.Choice(["run", "append", "overwrite", "error"]),
+    default="run",
+    show_default=True,
+    help="Replace the rows of this run, append, replace the table, or refuse one that exists.",
+)
+@click.option("--partition-by", multiple=True, metavar="COLUMN", help="Partition the written tables by it; repeatable.")
+@click.option("--out", help="Add the numbers to this table.")
+@click.option("--per-user-out", help="Add per-user values to this table.")
 @click.option("--run-id", help="The name of this run in the tables. [default: a random one]")
-def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: tuple[str, ...], **given: Any) -> None:
-    """Evaluate inside a Spark job, without collecting the data."""
+def spark(
+    paths: tuple[str, ...],
+    recs: str | None,
+    systems: tuple[str, ...],
+    truth: str | None,
+    metrics: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Evaluate inside a Spark job, without collecting the data; with --system compare."""
     from bridgeval import plugins, spec
 
     left = list(paths)
-    recs = recs or (left.pop(0) if left else None)
+    named = dict(one.partition("=")[::2] for one in systems)
+    if systems and (len(named) < 2 or "" in (*named, *named.values()) or recs):
+        raise click.UsageError("A comparison takes two or more --system NAME=RECS of different names, and no --recs.")
+    shown: Any = named or recs or (left.pop(0) if left else None)
     truth = truth or (left.pop(0) if left else None)
-    if recs is None or truth is None or left:
-        raise click.UsageError("Two paths are needed: the recommendations and the relevance.")
+    if shown is None or truth is None or left:
+        raise click.UsageError("Two tables are needed: the recommendations and the relevance.")
     # A misspelled name is an error before a session is started.
     spec.name_all(metrics, given["convention"], plugins.installed())
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
@@ -67,4 +90,4 @@ def spark(paths: tuple[str, ...], recs: str | None, truth: str | None, metrics: 
         ) from error
     with job.open_session() as session:
         given |= {"metrics": metrics} if metrics else {}
-        click.echo(str(job.run(recs=recs, truth=truth, session=session, **given)))
+        click.echo(str(job.run(recs=shown, truth=truth, session=session, **given)))

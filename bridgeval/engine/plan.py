@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 import torch
 
-from bridgeval.batch.batch import Batch, batches
+from bridgeval.batch.batch import Batch, batches, lay_out, warn_of_memory
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
@@ -62,7 +63,7 @@ class Plan:
                 state = metric.update(blocks)
                 check_state(metric, state)
                 states.append(state)
-            except BridgevalError:
+            except (BridgevalError, torch.OutOfMemoryError):
                 raise
             except Exception as error:
                 fetch_states(blocks.checks)
@@ -174,13 +175,28 @@ def fold(
         states: of chunks that were folded before; None at the beginning.
     """
     depth = plan.needs.depth if plan.needs.depth is None else max(plan.needs.depth, 1)
+    # Users whose batch is not known to be too large for the memory of the device.
+    most = sys.maxsize
     for slates in chunks:
         lookup = Lookup(context, slates, how.device)
         # A GPU takes its batches one after the other.
         workers = count_threads() if how.device.type == "cpu" else 1
 
         def answer(batch: Batch, lookup: Lookup = lookup) -> tuple[States, int]:
-            return plan.update(Blocks(batch, lookup, depth, plan.needs)), batch.stop - batch.start
+            return update(lookup, batch.start, batch.stop, batch), batch.stop - batch.start
+
+        def update(lookup: Lookup, start: int, stop: int, batch: Batch | None = None) -> States:
+            nonlocal most
+            if stop - start <= most:
+                try:
+                    batch = batch or lay_out(lookup.slates, start, stop, how.device)
+                    return plan.update(Blocks(batch, lookup, depth, plan.needs))
+                except torch.OutOfMemoryError:
+                    if stop - start == 1:
+                        raise
+                    most = warn_of_memory(stop - start, how.device)
+            batch, middle = None, (start + stop) // 2
+            return plan.merge(update(lookup, start, middle), update(lookup, middle, stop))
 
         # Closed also after an error, so that the thread pool ends.
         with closing(map_ordered(answer, batches(slates, how.device, how.batch_size, workers), workers)) as answers:

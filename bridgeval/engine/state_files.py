@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import uuid
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from typing import Any
 from bridgeval.engine.plan import Plan, States
 from bridgeval.engine.state_codec import Classes, Decoder, Encoder, find_classes, fits
 from bridgeval.errors import BridgevalError, StateFileError
+from bridgeval.io.outputs import written_beside
 
 MAGIC = b"bridgeval-state "
 VERSION = 1
@@ -40,20 +40,11 @@ def write_state_file(path: Path, plan: Plan, states: States, header: Mapping[str
         header: plain values of our own; `Encoded` stands for any value that the codec knows.
     """
     data = pack_states(plan, states, header)
-    # Beside the file, so that it can be moved onto it in one step.
-    folder, name = os.path.split(os.path.abspath(path))
-    beside = os.path.join(folder, f".{name}.{uuid.uuid4().hex}")
     try:
-        with open(beside, "xb") as file:
+        with written_beside(path) as beside, open(beside, "xb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
     except OSError as error:
         raise _refuse_path(path, error) from error
-    finally:
-        if os.path.exists(beside):
-            os.remove(beside)
 
 
 def check_folder(path: Path) -> None:

@@ -121,7 +121,7 @@ class _Side:
 
     def open_stream(self, budget: int) -> Stream:
         frame = self.frame.with_floats([name for part, name in self.parts.items() if part not in ("user", "item")])
-        schema = pa.schema([frame.schema.field(name) for name in self.parts.values()])
+        schema = pa.schema([(name, _decode_type(frame.schema.field(name).type)) for name in self.parts.values()])
         return Stream(partial(self._read_pieces, frame, schema, budget), self.parts["user"], schema)
 
     def _read_pieces(self, frame: LazyFrame, schema: pa.Schema, budget: int) -> Iterator[pa.Table]:
@@ -146,6 +146,13 @@ class _Side:
                 held, entries = [], 0
         if held:
             yield pa.Table.from_batches(held).cast(schema)
+
+
+def _decode_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values; dictionaries differ from piece to piece, and few functions of Arrow take views."""
+    if pa.types.is_dictionary(kind):
+        return _decode_type(kind.value_type)
+    return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
 @dataclass(frozen=True)

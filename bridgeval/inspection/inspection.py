@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from bridgeval import plugins, spec
+from bridgeval.arguments import checked
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import BridgevalError, MisalignedError, PluginError
 from bridgeval.inspection import id_mismatch as ids
@@ -23,6 +24,7 @@ from bridgeval.io.frames import is_frame, to_table
 ORDER = {"stop": 0, "alarm": 1, "note": 2, "fine": 3}
 
 
+@checked
 def inspect(
     recommendations: Any,
     relevance: Any,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import bisect
 import tempfile
 from collections.abc import Callable, Generator, Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -92,28 +91,45 @@ def _check_order(users: pa.ChunkedArray) -> None:
 def partition_streams(shown: Stream, relevant: Stream, parts: int) -> Generator[Chunk]:
     """So many chunks by a hash of the user, in temporary files that are deleted when the generator is closed."""
     with tempfile.TemporaryDirectory(prefix="bridgeval-") as folder:
-        folders = Path(folder, "shown"), Path(folder, "relevant")
-        for own, stream in zip(folders, (shown, relevant), strict=True):
-            _write_parts(stream, parts, own)
+        sides = [
+            _write_parts(stream, parts, Path(folder, f"{at}.arrow")) for at, stream in enumerate((shown, relevant))
+        ]
         for part in range(parts):
-            yield _read_part(folders[0], part), _read_part(folders[1], part)
+            yield sides[0].read(part), sides[1].read(part)
 
 
-def _write_parts(stream: Stream, parts: int, folder: Path) -> None:
-    folder.mkdir()
-    schema = pa.schema([(f.name, _decode_type(f.type)) for f in stream.schema])
-    with ExitStack() as stack:
-        files = [stack.enter_context(pa.OSFile(str(folder / f"{part}.arrow"), "wb")) for part in range(parts)]
-        writers = [stack.enter_context(pa.ipc.new_file(file, schema)) for file in files]
+@dataclass(frozen=True)
+class _Parts:
+    """A table in parts. All are in one file: one for each part would be more than a process may open.
+
+    Attributes:
+        path: of the file, in Arrow's format, whose batches can be read in any order.
+        places: the batches of each part.
+    """
+
+    path: Path
+    places: list[list[int]]
+
+    def read(self, part: int) -> pa.Table:
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            return pa.Table.from_batches([reader.get_batch(place) for place in self.places[part]], reader.schema)
+
+
+def _write_parts(stream: Stream, parts: int, path: Path) -> _Parts:
+    places: list[list[int]] = [[] for _ in range(parts)]
+    written = 0
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, stream.schema) as writer:
         for piece in stream.pieces():
-            table = piece.cast(schema)
-            part_of = assign_parts(table[stream.user], parts)
-            # numpy sorts integers of 16 bits by counting.
-            table = table.take(pa.array(np.argsort(part_of.astype(np.uint16), kind="stable")))
+            part_of = assign_parts(piece[stream.user], parts)
+            order = np.argsort(part_of.astype(np.min_scalar_type(parts)), kind="stable")
+            table = piece.take(pa.array(order))
             ends = np.cumsum(np.bincount(part_of, minlength=parts)).tolist()
-            for writer, (start, end) in zip(writers, pairwise([0, *ends]), strict=True):
-                if end > start:
-                    writer.write_table(table.slice(start, end - start))
+            for own, (start, end) in zip(places, pairwise([0, *ends]), strict=True):
+                for batch in table.slice(start, end - start).combine_chunks().to_batches():
+                    writer.write_batch(batch)
+                    own.append(written)
+                    written += 1
+    return _Parts(path, places)
 
 
 def assign_parts(users: pa.ChunkedArray, parts: int) -> npt.NDArray[np.int32]:
@@ -127,12 +143,3 @@ def assign_parts(users: pa.ChunkedArray, parts: int) -> npt.NDArray[np.int32]:
         distinct = hash_array(coded.dictionary.to_numpy(zero_copy_only=False), categorize=False)
         hashes = distinct[coded.indices.to_numpy(zero_copy_only=False)]
     return (hashes % np.uint64(parts)).astype(np.int32)
-
-
-def _read_part(folder: Path, part: int) -> pa.Table:
-    with pa.memory_map(str(folder / f"{part}.arrow")) as file:
-        return pa.ipc.open_file(file).read_all()
-
-
-def _decode_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind

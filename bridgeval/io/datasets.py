@@ -146,10 +146,10 @@ def parse_bytes(memory: int | str | None) -> int:
     if memory is None:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4 * 10**9
         return max(free // 4, 10**8)
-    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(memory), re.IGNORECASE)
-    budget = int(float(found[1]) * UNITS[found[2].lower()]) if found else 0
-    if budget < 1:
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", str(memory), re.IGNORECASE)
+    budget = float(found[1]) * UNITS[found[2].lower()] if found else 0
+    if not 1 <= budget < 2**63:
         raise BadParameterError(
             "memory must be a number of bytes", f"{memory!r}", "e.g. {argument}", argument="memory", value="2GB"
         )
-    return budget
+    return int(budget)

@@ -65,7 +65,7 @@ def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> 
     if _is_parquet(files[0]):
         table = unnest_lists(read_or_explain(path, lambda: pa_dataset.dataset(files, format="parquet").to_table()))
     else:
-        tables = [parse_table(pa.memory_map(file), file, names, text_ids) for file in files]
+        tables = [parse_table(pa.OSFile(file), file, names, text_ids) for file in files]
         table = read_or_explain(path, lambda: pa.concat_tables(tables))
     return _cast_ids_to_text(table) if text_ids else table
 

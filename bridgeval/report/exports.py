@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import BadParameterError
+from bridgeval.io.outputs import written_beside
 from bridgeval.report.definitions import define
+from bridgeval.report.plain_text import escape_formula, escape_markdown, show_hidden
 from bridgeval.report.table_view import EVERYONE, Row, Wide, make_wide
 
 if TYPE_CHECKING:
@@ -78,8 +80,8 @@ class Exports(ABC):
         return write_text(json.dumps(make_plain(self.to_dict()), indent=2, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The long form as CSV, numbers to the last digit."""
-        return write_text(_set_types(self.to_pandas()).to_csv(index=False), path)
+        """The long form as CSV, numbers to the last digit; a name that looks like a formula gets a `'` in front."""
+        return write_text(_set_types(self.to_pandas()).map(escape_formula).to_csv(index=False), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """The long form as Parquet; definitions and manifest are in the file's metadata."""
@@ -88,15 +90,16 @@ class Exports(ABC):
 
         table = pa.Table.from_pandas(_set_types(self.to_pandas()), preserve_index=False)
         about = {key: value for key, value in self.to_dict().items() if key != "results"}
-        pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(make_plain(about))}), path)
+        with written_beside(path) as beside:
+            pa_parquet.write_table(table.replace_schema_metadata({"bridgeval": json.dumps(make_plain(about))}), beside)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """A table for a README or a merge request, the best value of each row bold."""
         wide = self.wide()
         lines = [wide.head, ["---", *("---:" for _ in wide.head[1:])]]
         lines += [[f"**{cell.text}**" if cell.best else cell.text for cell in row] for row in wide.rows]
-        text = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
-        return write_text(f"{text}\n\n{' '.join(self.footnotes())}\n", path)
+        text = "\n".join(f"| {' | '.join(escape_markdown(cell) for cell in line)} |" for line in lines)
+        return write_text(f"{text}\n\n{escape_markdown(' '.join(self.footnotes()))}\n", path)
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """A booktabs table, the best value of each row bold; names and numbers are escaped."""
@@ -106,7 +109,7 @@ class Exports(ABC):
         ]
         lines = [
             r"% needs \usepackage{booktabs}",
-            *(f"% {note}" for note in self.footnotes()),
+            *(f"% {show_hidden(note)}" for note in self.footnotes()),
             rf"\begin{{tabular}}{{l{'r' * (len(wide.head) - 1)}}}",
             r"\toprule",
             " & ".join(map(_tex, wide.head)) + r" \\",
@@ -262,7 +265,8 @@ def _set_types(frame: pd.DataFrame) -> pd.DataFrame:
 def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
     """Returns the text, and writes it to a file if there is a path."""
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        with written_beside(path) as beside:
+            Path(beside).write_text(text, encoding="utf-8")
     return text
 
 

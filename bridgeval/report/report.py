@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bridgeval.arguments import checked
 from bridgeval.engine.census import LARGE_SHARE, ORDERS, describe_reading, find_alarms, find_gaps
 from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
@@ -202,7 +203,7 @@ class Report(Exports, Mapping[str, float]):
         tables = {(one, self.metrics[one].cutoff): self.collected[one] for one in own}
         elsewhere = [table for table in tables.values() if not isinstance(table, UserTable)]
         if elsewhere:
-            return elsewhere[0].together(tables)
+            return elsewhere[0].side_by_side(tables) if wide else elsewhere[0].together(tables)
         return self.origin.restore(UserTable.side_by_side(tables) if wide else UserTable.together(tables))
 
     def __str__(self) -> str:
@@ -237,6 +238,7 @@ def is_same_mean(mean: float, value: float) -> bool:
     return bool(np.isclose(mean, value, rtol=1e-9, atol=1e-12))
 
 
+@checked
 def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: int = 2_000, seed: int = 0) -> Slices:
     """The metrics of a report that are means over users, by slices.
 

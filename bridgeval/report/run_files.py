@@ -114,20 +114,13 @@ def _write_run(system: str, report: Report, manifest: Mapping[str, Any], folder:
     tables = {own: table for own, table in report.collected.items() if isinstance(table, UserTable)}
     beside = {"per_user": f"{name}.parquet"} if tables else {}
     if tables:
-        _write_whole(path.with_suffix(".parquet"), lambda file: write_user_values({system: tables}, file))
+        write_user_values({system: tables}, path.with_suffix(".parquet"))
     kept = {key: value for key, value in manifest.items() if key != "per_user"}
     text = Reports({system: report}, {**kept, **beside, "run": about}).to_json()
-    _write_whole(path, lambda file: write_text(text, file))
+    write_text(text, path)
     run = read_run(path)
     assert run is not None
     return run
-
-
-def _write_whole(path: Path, write: Any) -> None:
-    """Writes a file that appears under its name when it is complete."""
-    unfinished = path.with_suffix(f"{path.suffix}.tmp")
-    write(unfinished)
-    os.replace(unfinished, path)
 
 
 def read_run(path: Path) -> Run | None:

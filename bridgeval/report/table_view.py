@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bridgeval.report.plain_text import show_hidden
+
 EVERYONE = "all"
 
 
@@ -46,6 +48,10 @@ class Cell:
     text: str
     best: bool = False
 
+    def __post_init__(self) -> None:
+        # Names of slices and systems come from data; they are shown on terminals and in tables.
+        object.__setattr__(self, "text", show_hidden(self.text))
+
 
 @dataclass(frozen=True)
 class Wide:
@@ -60,6 +66,9 @@ class Wide:
     head: list[str]
     rows: list[list[Cell]]
     names: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "head", list(map(show_hidden, self.head)))
 
     def __str__(self) -> str:
         """The table as plain text."""

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -13,21 +14,36 @@ from pyspark.sql import SparkSession, functions as F
 
 import bridgeval
 from bridgeval import plugins, spec
-from bridgeval.errors import InputError
+from bridgeval.errors import BadParameterError, InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+
 SCHEMA = "run string, time timestamp, metric string, k int, value double, low double, high double, users long"
 
+DIFFERENCES = (
+    "run string, time timestamp, metric string, system string, baseline string, users long, value double, "
+    "baseline_value double, difference double, low double, high double, p double, adjusted double, "
+    "significant boolean, d_z double, wins long, ties long, losses long, detectable double, method string, "
+    "relative double"
+)
+
+PER_USER = ("run", "time", "user", "metric", "k", "value")
 
 # Formats that are folders of files, in which a run has a folder of its own.
 FILES = ("parquet", "orc", "csv", "json", "avro")
 
+# Prefixes of a table of the catalog, and of a query.
+TABLE, SQL = "table:", "sql:"
+
+# What becomes of rows that are there already.
+MODES = ("run", "append", "overwrite", "error")
+
 
 def run(
     *,
-    recs: str,
+    recs: str | Mapping[str, str],
     truth: str,
     metrics: Sequence[str] = ("nDCG@10", "Recall@10"),
     out: str | None = None,
@@ -35,52 +51,71 @@ def run(
     context: Mapping[str, str] | None = None,
     columns: Mapping[str, str | None] | None = None,
     format: str = "parquet",
+    out_format: str | None = None,
+    mode: str = "run",
+    partition_by: Sequence[str] = (),
     convention: str | None = None,
     per_user_out: str | None = None,
     run_id: str | None = None,
     session: SparkSession | None = None,
-) -> bridgeval.Report:
-    """Evaluates tables that the session reads.
+) -> bridgeval.Report | bridgeval.Comparison:
+    """Evaluates tables that the session reads, or compares several systems.
+
+    A table is a path, `table:NAME` of the catalog, or, where it is read, `sql:SELECT ...`.
 
     Args:
-        recs: path of the recommendations.
-        truth: path of the relevance.
+        recs: the recommendations; or name -> those of each of several systems, which are compared.
+        truth: the relevance.
         metrics: names of metrics.
-        out: path of a table that the numbers are added to (run, time, metric, k, value, low, high, users); rows of the
-            same run are replaced in formats that are files (parquet, orc, csv, json, avro), which are partitioned by
-            run. Other formats are appended to.
-        history: path of the training interactions.
-        context: name -> path of a small table by item or user, for metrics that ask for it.
+        out: a table that the numbers are added to: (run, time, metric, k, value, low, high, users) of an evaluation, a
+            row for each difference of a comparison.
+        history: the training interactions.
+        context: name -> a small table by item or user, for metrics that ask for it.
         columns: part -> column name.
-        format: of every table that is read or written: parquet, delta, orc, csv, json, ...
+        format: of every path that is read: parquet, delta, orc, csv, json, ...
+        out_format: of every table that is written; None is `format`.
+        mode: "run" replaces the rows of the same run in paths of formats that are files (parquet, orc, csv, json,
+            avro), which are partitioned by run, and appends to other tables; "append" appends; "overwrite" replaces the
+            whole table; "error" refuses a table that exists.
+        partition_by: columns of the written tables to partition by, besides the run.
         convention: the toolkit that defines names without a prefix.
-        per_user_out: path of a table that per-user values are added to (run, time, user, metric, k, value), likewise
-            and before the numbers.
+        per_user_out: a table that per-user values are added to (run, time, user, metric, k, value), likewise and before
+            the numbers.
         run_id: the name of this run in the tables; None makes one up.
         session: the session; None takes the active one, or starts one with the settings of spark-submit.
     """
-    spec.name_all(metrics, convention, plugins.installed())  # before a session is started for nothing
+    # Before a session is started for nothing.
+    spec.name_all(metrics, convention, plugins.installed())
+    numbers_schema = SCHEMA if isinstance(recs, str) else DIFFERENCES
+    _check_outputs(recs, numbers_schema, out, per_user_out, mode, partition_by)
     spark = session or SparkSession.getActiveSession() or SparkSession.builder.appName("bridgeval").getOrCreate()
-    report = bridgeval.evaluate(
-        _read(spark, recs, format),
-        _read(spark, truth, format),
-        metrics,
-        history=None if history is None else _read(spark, history, format),
-        context={name: _read(spark, path, format) for name, path in (context or {}).items()},
-        columns=columns,
-        convention=convention,
-        per_user=per_user_out is not None,
-    )
+    read = partial(_read, spark, format=format)
+    write = partial(_write_run, format=out_format or format, mode=mode, partition_by=partition_by)
+    for target in (per_user_out, out):
+        if mode == "error" and target is not None:
+            _refuse_present(spark, target)
+    given: dict[str, Any] = {
+        "relevance": read(truth),
+        "history": None if history is None else read(history),
+        "context": {name: read(table) for name, table in (context or {}).items()},
+        "metrics": metrics,
+        "columns": columns,
+        "convention": convention,
+    }
     name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
-    # The numbers come last: a run that is among them has all its outputs.
-    if per_user_out is not None:
-        values = report.per_user()
-        _write_run(values.select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out, format)
+    found: bridgeval.Report | bridgeval.Comparison
+    if isinstance(recs, str):
+        found = bridgeval.evaluate(read(recs), **given, per_user=per_user_out is not None)
+        # The numbers come last: a run that is among them has all its outputs.
+        if per_user_out is not None:
+            write(found.per_user().select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out)
+    else:
+        found = bridgeval.compare({system: read(table) for system, table in recs.items()}, **given)
     if out is not None:
-        numbers = report.to_pandas().astype(object).to_dict("records")
+        numbers = found.to_pandas().astype(object).to_dict("records")
         rows = [{"run": name, "time": now} | {column: _none_for_nan(x) for column, x in row.items()} for row in numbers]
-        _write_run(spark.createDataFrame(rows, SCHEMA).coalesce(1), out, format)
-    return report
+        write(spark.createDataFrame(rows, numbers_schema).coalesce(1), out)
+    return found
 
 
 @contextmanager
@@ -95,30 +130,85 @@ def open_session() -> Iterator[SparkSession]:
             session.stop()
 
 
-def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
-    reader = spark.read.format(format)
-    if format == "csv":
-        reader = reader.options(header=True, inferSchema=True)
+def _check_outputs(
+    recs: Any, numbers: str, out: str | None, per_user_out: str | None, mode: str, partition_by: Sequence[str]
+) -> None:
+    """Raises for outputs that cannot be written as asked, so that a job writes all of them or none."""
+    if mode not in MODES:
+        raise BadParameterError(f"there is no mode {mode!r}", hint=f"choose one of {', '.join(MODES)}", argument="mode")
+    if per_user_out is not None and not isinstance(recs, str):
+        raise BadParameterError(
+            "a comparison writes no per-user values", f"per_user_out={per_user_out!r}", "evaluate each system in a job"
+        )
+    for target, columns in ((out, [column.split()[0] for column in numbers.split(", ")]), (per_user_out, PER_USER)):
+        missing = [name for name in partition_by if name not in columns]
+        if target is not None and missing:
+            raise BadParameterError(
+                f"the table {target!r} cannot be partitioned by {', '.join(missing)}",
+                f"columns {', '.join(columns)}",
+                "name some of these",
+                argument="partition_by",
+            )
+        if target is not None and target.startswith(SQL):
+            raise BadParameterError("a query cannot be written to", target, "name a path, or table:NAME")
+
+
+def _read(spark: SparkSession, source: str, format: str) -> DataFrame:
     try:
-        return reader.load(path)
+        frame = _open(spark, source, format)
+        frame.schema  # noqa: B018 (Spark Connect looks for the table only now)
     except Exception as error:
         # An error that Spark has no class for arrives as py4j's own.
         java = getattr(error, "java_exception", None)
         if java is None and not isinstance(error, PySparkException):
             raise
-        said = str(error if java is None else java.getMessage())
-        raise InputError(
-            f"{path!r} cannot be read as {format}", said.splitlines()[0], "check path and format"
-        ) from error
+        said = str(error if java is None else java.getMessage()).splitlines()[0]
+        if source.startswith((TABLE, SQL)):
+            raise InputError(f"{source!r} cannot be read", said, "check the name of the table or the query") from error
+        raise InputError(f"{source!r} cannot be read as {format}", said, "check path and format") from error
+    return frame
 
 
-def _write_run(frame: DataFrame, path: str, format: str) -> None:
-    """Adds the rows of a run to a table; files of the same run are replaced, so that a job can be run again."""
-    writer = frame.write.format(format).mode("append")
-    if format in FILES:
+def _open(spark: SparkSession, source: str, format: str) -> DataFrame:
+    if source.startswith(TABLE):
+        return spark.table(source.removeprefix(TABLE))
+    if source.startswith(SQL):
+        return spark.sql(source.removeprefix(SQL))
+    reader = spark.read.format(format)
+    return (reader.options(header=True, inferSchema=True) if format == "csv" else reader).load(source)
+
+
+def _refuse_present(spark: SparkSession, target: str) -> None:
+    """Raises if a table exists already; a job that finds out when it writes has written other tables before."""
+    if target.startswith(TABLE):
+        present = spark.catalog.tableExists(target.removeprefix(TABLE))
+    else:
+        try:
+            # A format that reads no file to know its columns.
+            spark.read.format("text").load(target).schema  # noqa: B018
+            present = True
+        except PySparkException:
+            present = False
+    if present:
+        raise InputError(f"the table {target!r} exists already", hint="choose another, or another mode")
+
+
+def _write_run(frame: DataFrame, target: str, format: str, mode: str, partition_by: Sequence[str]) -> None:
+    """Adds the rows of a run to a table; by mode "run" a job can be run again."""
+    by_run = mode == "run" and format in FILES and not target.startswith(TABLE)
+    columns = ["run", *(name for name in partition_by if name != "run")] if by_run else list(partition_by)
+    writer = frame.write.format(format).mode("append" if mode == "run" else mode)
+    if by_run:
         # An option of this write alone; the session's own setting may be another.
-        writer = writer.option("partitionOverwriteMode", "dynamic").partitionBy("run").mode("overwrite")
-    (writer.option("header", True) if format == "csv" else writer).save(path)
+        writer = writer.option("partitionOverwriteMode", "dynamic").mode("overwrite")
+    if columns:
+        writer = writer.partitionBy(*columns)
+    if format == "csv":
+        writer = writer.option("header", True)
+    if target.startswith(TABLE):
+        writer.saveAsTable(target.removeprefix(TABLE))
+    else:
+        writer.save(target)
 
 
 def _none_for_nan(value: Any) -> Any:

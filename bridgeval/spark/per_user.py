@@ -99,6 +99,19 @@ class SparkUserTable:
                 frame = frame.union(frame.sparkSession.createDataFrame(local).select("user", *labels, "value"))
         return kept.lend(frame)
 
+    @staticmethod
+    def side_by_side(tables: Mapping[tuple[str, int | None], SparkUserTable | UserTable]) -> DataFrame:
+        """A Spark frame with a row for each user and a column for each metric, null where the user does not count."""
+        in_spark = {name: table for (name, _), table in tables.items() if isinstance(table, SparkUserTable)}
+        kept = next(iter(in_spark.values())).kept
+        frame = kept.rows.select("user", *(table.column.alias(name) for name, table in in_spark.items()))
+        frame = frame.dropna("all", subset=[f"`{name}`" for name in in_spark])
+        for (name, _), table in tables.items():
+            if isinstance(table, UserTable) and table.users is not None:
+                local = pa.table({"user": table.users.to_arrow(), name: pa.array(table.values)})
+                frame = frame.join(frame.sparkSession.createDataFrame(local), "user", "full")
+        return kept.lend(frame.select("user", *(F.col(f"`{name}`") for name, _ in tables)))
+
     @property
     def column(self) -> Column:
         """The metric's value in the rows of all; null where the user does not count."""

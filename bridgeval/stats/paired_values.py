@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pa_parquet
 
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
 from bridgeval.io.columns import USER, find_named
+from bridgeval.io.outputs import written_beside
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 
@@ -125,27 +127,51 @@ def _join(names: Sequence[str]) -> str:
 
 
 def is_user_values(path: Any) -> bool:
-    """Whether a path is a Parquet file of per-user values."""
-    if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):
+    """Whether a path is a Parquet file of per-user values, or a folder of them that Spark wrote."""
+    if not isinstance(path, str | os.PathLike):
         return False
-    with open(path, "rb") as opened:
+    file = _find_part(path) if os.path.isdir(path) else os.fspath(path)
+    if file is None or not os.path.isfile(file):
+        return False
+    with open(file, "rb") as opened:
         if opened.read(4) != b"PAR1":
             return False
-    names = pa_parquet.read_schema(path).names
+    names = pa_parquet.read_schema(file).names
     return {"metric", "value"} <= set(names) and len(find_named(names, USER)) == 1
 
 
-def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:
-    """Reads system -> metric -> values from a file with columns (system,) metric, user, value.
+def _find_part(folder: str | os.PathLike[str]) -> str | None:
+    """A file of a table that Spark wrote, perhaps partitioned by run; None if the folder is no such table."""
+    for inside, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if "=" in name]
+        parts = [name for name in files if name.startswith("part-")]
+        if parts:
+            return os.path.join(inside, parts[0])
+    return None
 
-    The column of users may have any name that is known for users, as `Report.per_user` gives the caller's.
+
+def _name_partitions(path: str | os.PathLike[str]) -> Any:
+    """The columns that the folders of a table name, as text: a run called 007 is not number 7."""
+    part = _find_part(path) if os.path.isdir(path) else None
+    folders = [] if part is None else os.path.relpath(part, path).split(os.sep)[:-1]
+    fields = [pa.field(folder.partition("=")[0], pa.string()) for folder in folders]
+    return pa_dataset.partitioning(pa.schema(fields), flavor="hive") if fields else None
+
+
+def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:
+    """Reads system -> metric -> values from a file, or a folder that Spark wrote: (system,) metric, user, value.
+
+    The column of users may have any name that is known for users, as `Report.per_user` gives the caller's. In a table
+    of several runs, a run is a system.
     """
-    names = pa_parquet.read_schema(path).names
-    (user,) = find_named(names, USER)
-    table = pa_parquet.read_table(path, columns=[name for name in ("system", "metric", user, "value") if name in names])
-    table = table.rename_columns({user: "user"})
-    if "system" not in names:
+    table = pa_parquet.read_table(path, partitioning=_name_partitions(path))
+    (user,) = find_named(table.column_names, USER)
+    system = next((name for name in ("system", "run") if name in table.column_names), None)
+    table = table.select([name for name in (system, "metric", user, "value") if name is not None])
+    table = table.rename_columns({user: "user", **({} if system is None else {system: "system"})})
+    if system is None:
         table = table.append_column("system", pa.array([""] * len(table)))
+    table = table.set_column(table.column_names.index("system"), "system", table["system"].cast(pa.string()))
     found: dict[str, dict[str, UserTable]] = {}
     for system in pc.unique(table["system"]).to_pylist():
         own = table.filter(pc.equal(table["system"], system))
@@ -173,7 +199,8 @@ def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str 
     ]
     if not parts:
         raise InputError("there are no per-user values to write", hint="evaluate with per_user=True")
-    pa_parquet.write_table(pa.concat_tables(parts), path)
+    with written_beside(path) as beside:
+        pa_parquet.write_table(pa.concat_tables(parts), beside)
 
 
 def _read_table(rows: pa.Table, metric: str, path: str | os.PathLike[str]) -> UserTable:

@@ -23,7 +23,7 @@ def coarsen(magnitudes: Floats) -> Floats:
     """Rounds to 13 binary digits, by at most 1 / 8,192 of the magnitude.
 
     >>> coarsen(np.array([0.5, 1 / 3, 0.0])).tolist()
-    [0.5, 0.3333740234375, 0.0]
+    [0.5, 0.33331298828125, 0.0]
     """
     mantissa, exponent = np.frexp(magnitudes)
     return np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS)

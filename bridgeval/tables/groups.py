@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,15 @@ def _labels(labels: Any) -> Iterable[Any]:
 def encode_labels(given: list[Any] | pa.ChunkedArray) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
     """Distinct labels, sorted within their types, and the position of each given label among them."""
     if isinstance(given, list):
-        different = list(dict.fromkeys(given))
+        try:
+            different = list(dict.fromkeys(given))
+        except TypeError as error:
+            odd = next(label for label in given if not isinstance(label, Hashable))
+            raise BadValueError(
+                "a label must be text, a number or a truth value",
+                f"a {type(odd).__name__}, {odd!r:.80}",
+                "give one label; several labels of an item belong in item_features",
+            ) from error
         place_of = {label: place for place, label in enumerate(different)}
         places = np.array([place_of[label] for label in given], dtype=np.int64)
     else:

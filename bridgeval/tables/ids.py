@@ -227,6 +227,12 @@ def _to_arrow(column: Any, what: str) -> pa.Array:
         column = column.detach().cpu().numpy()
     try:
         return pa.array(column)
+    except UnicodeEncodeError as error:
+        raise BadValueError(
+            f"{what} hold text that cannot be written as UTF-8",
+            f"{error.object!r:.80}",
+            "mend the text where it is read: half of a surrogate pair is no character",
+        ) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         refuse_large(column, what)
         kinds = sorted({type(value).__name__ for value in column})

@@ -306,6 +306,7 @@ REMEDIES = {
     "LeakageWarning": "look at the split: the truth must come after the training data",
     "MissingContextWarning": "give the table for all items or users; check that its ids are those of the lists",
     "DuplicateRowsWarning": "drop repeated pairs, or choose with `duplicates=`",
+    "SmallerBatchesWarning": "give `batch_size=` the size that the message names",
     "PluginWarning": "`bridgeval plugins` says why",
     "UnorderedListsWarning": "give lists, best item first",
     "IdsOutOfRangeWarning": "give `Scores` the ids of its rows and columns",

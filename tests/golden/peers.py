@@ -75,7 +75,7 @@ def _answers(
         value = report[str(metric)]
         by_user = list(zip(fixture.people, record.get("per_user", []), strict=False))
         if record["value_by"].startswith("mean of per_user"):
-            # The recorder's mean, over users for whom the library gave a number.
+            # The recorder's mean, over users for whom the library gave a finite number.
             value = fmean(ours.get(one.user, math.nan) for one, theirs in by_user if _is_number(theirs))
         reason = ACCIDENT if no_order else asked.value_outside
         theirs = record["value"] if reason else asked.pick(record["value"])

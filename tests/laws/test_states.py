@@ -34,7 +34,7 @@ def test_states_of_any_cut_give_one_result_through_files(at, name):
         draw.shuffle(users)
         shards = [take_users(trial.slates, users[start::parts]) for start in range(parts)]
         how = Execution(CPU, batch_size=3)
-        files = [travel(trial.plan, fold(trial.plan, [one], trial.world.inputs.context, how)) for one in shards]
+        files = [travel(trial.plan, fold(trial.plan, [one], trial.context, how)) for one in shards]
         while len(files) > 1:
             first, second = (files.pop(draw.randrange(len(files))) for _ in range(2))
             files.append(travel(trial.plan, trial.plan.merge(first, second)))
@@ -99,6 +99,7 @@ def test_files_of_any_cut_give_the_report_of_one_run(whole, counts_others, ids, 
     if not names:
         pytest.skip("there is no such metric")
     data = world(ids, whole=whole)
+    data.extras["context"] = {"price": {item: at / 4 for at, item in enumerate(data.extras["catalogue"])}}
     everyone = sorted({*data.recommendations, *data.relevance})
     genres = of_items({item: f"genre {at % 2}" for at, item in enumerate(data.extras["catalogue"])}, "genre")
     asked: dict[str, Any] = {"metrics": names, "per_user": True, "by": [dict(data.extras["user_groups"]), genres]}

@@ -10,7 +10,7 @@ import pytest
 
 import bridgeval
 from bridgeval.cli import main
-from bridgeval.errors import InputError, UnknownMetricError
+from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
 from bridgeval.spark import job
 from tests.spark.test_spark_source import assert_same
 from tests.spark.worlds import world
@@ -100,3 +100,89 @@ def test_text_is_read_with_its_header(spark: Any, tmp_path: Path) -> None:
         job.run(recs=str(tmp_path / "recs.csv"), truth=str(tmp_path / "truth.csv"), metrics=["MRR@2"], format="nosuch")
     with pytest.raises(InputError, match="cannot be read as parquet"):
         job.run(recs=str(tmp_path / "nothing"), truth=str(tmp_path / "truth.csv"))
+
+
+def test_tables_of_the_catalog_and_queries_are_read_and_written(spark: Any, paths: dict[str, str]) -> None:
+    spark.read.parquet(paths["recs"]).write.saveAsTable("job_recs")
+    query = f"sql:select * from parquet.`{paths['truth']}`"
+    tables = {"recs": "table:job_recs", "truth": query, "out": "table:job_numbers", "metrics": ["nDCG@5"]}
+    try:
+        reports = [job.run(**tables, mode=mode) for mode in ("append", "run", "overwrite", "append")]
+        assert spark.table("job_numbers").count() == 2, "overwritten once, and added to once"
+        expected = job.run(**paths, metrics=["nDCG@5"])
+        assert all(dict(report) == dict(expected) for report in reports)
+        with pytest.raises(InputError, match="the table 'table:job_numbers' exists already"):
+            job.run(**tables, mode="error")
+    finally:
+        for name in ("job_recs", "job_numbers"):
+            spark.sql(f"drop table if exists {name}")
+    for source in ("table:nowhere.none", "sql:selec 1"):
+        with pytest.raises(InputError, match=r"cannot be read; .*check the name of the table or the query"):
+            job.run(recs=source, truth=query)
+
+
+def test_systems_are_compared_in_a_job_with_the_numbers_of_compare(
+    spark: Any, paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    other = world(seed=6)["recommendations"]
+    spark.createDataFrame(other).write.parquet(str(tmp_path / "other"))
+    options = ["--out", str(tmp_path / "out"), "--run-id", "monday", "--out-format", "csv", "--mode", "error"]
+    named = ["--system", f"old={paths['recs']}", "--system", f"new={tmp_path / 'other'}", "--truth", paths["truth"]]
+    with pytest.raises(SystemExit) as left:
+        main(["spark", *named, "-m", "nDCG@5", *options, "--partition-by", "metric"])
+    assert left.value.code == 0, capsys.readouterr().err
+    (row,) = spark.read.csv(str(tmp_path / "out"), header=True, inferSchema=True).collect()
+    given = world()
+    systems = {"old": given["recommendations"], "new": other}
+    expected = bridgeval.compare(systems, given["relevance"], "nDCG@5", bootstrap="poisson").difference("nDCG@5")
+    assert (row.run, row.metric, row.system, row.baseline) == ("monday", "nDCG@5", "new", "old")
+    assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
+    for name in ("value", "baseline_value", "difference", "low", "high", "p", "relative", "d_z"):
+        assert row[name] == pytest.approx(getattr(expected, name), rel=1e-12), name
+    assert (tmp_path / "out" / "metric=nDCG@5").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"mode": "upsert"}, "there is no mode 'upsert'; hint: choose one of run, append, overwrite, error"),
+        ({"partition_by": ["day"], "out": "o"}, "the table 'o' cannot be partitioned by day; found: columns run, time"),
+        ({"partition_by": ["users"], "out": "o", "per_user_out": "p"}, "the table 'p' cannot be partitioned by users"),
+        ({"recs": {"a": "a", "b": "b"}, "per_user_out": "p"}, "a comparison writes no per-user values"),
+        ({"out": "sql:select 1"}, "a query cannot be written to"),
+    ],
+)
+def test_outputs_that_cannot_be_written_are_refused_before_a_session_is_started(
+    asked: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "SparkSession", None)
+    with pytest.raises(BadParameterError, match=message):
+        job.run(**{"recs": "r", "truth": "t", **asked})
+
+
+def test_a_table_that_exists_is_refused_before_another_is_written(paths: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    users = tmp_path / "users"
+    with pytest.raises(InputError, match="out' exists already"):
+        job.run(**paths, metrics=["nDCG@5"], out=str(tmp_path / "out"), per_user_out=str(users), mode="error")
+    assert not users.exists()
+
+
+def test_runs_whose_per_user_values_spark_wrote_are_compared_as_systems(
+    spark: Any, paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spark.createDataFrame(world(seed=6)["recommendations"]).write.parquet(str(tmp_path / "other"))
+    users = str(tmp_path / "users")
+    for name, recs in (("monday", paths["recs"]), ("007", str(tmp_path / "other"))):
+        job.run(recs=recs, truth=paths["truth"], metrics=["nDCG@5"], per_user_out=users, run_id=name)
+    given = world()
+    systems = {"monday": given["recommendations"], "007": world(seed=6)["recommendations"]}
+    expected = bridgeval.compare(systems, given["relevance"], "nDCG@5").difference("nDCG@5")
+    found = bridgeval.compare({"monday": users, "007": users}).difference("nDCG@5")
+    assert found.difference == pytest.approx(expected.difference, rel=1e-12)
+    assert (found.users, found.wins, found.losses) == (expected.users, expected.wins, expected.losses)
+    with pytest.raises(SystemExit) as left:
+        main(["compare", users, "--format", "csv"])
+    assert left.value.code == 0
+    assert {"monday", "007"} <= set(capsys.readouterr().out.replace("\n", ",").split(","))

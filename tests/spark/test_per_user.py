@@ -54,6 +54,10 @@ def test_per_user_values_are_a_spark_frame_with_the_local_values(spark: Any, giv
     wanted = {(row["user"], row["metric"], row["k"]): row["value"] for row in rows}
     assert found.keys() == wanted.keys()
     assert all(abs(found[key] - wanted[key]) < 1e-12 for key in wanted)
+    wide = report.per_user(wide=True)
+    assert wide.columns == ["user", *METRICS]
+    cells = {(row["user"], name): row[name] for row in wide.collect() for name in METRICS if row[name] is not None}
+    assert cells == pytest.approx({(user, name): value for (user, name, _), value in wanted.items()}, rel=1e-12)
     one = report.per_user("nDCG@5")
     assert one.count() == len(expected.per_user("nDCG@5"))
     assert report.collected["nDCG@5"].to_dict() == pytest.approx(expected.collected["nDCG@5"].to_dict())

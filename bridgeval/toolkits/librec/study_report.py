@@ -13,7 +13,7 @@ import numpy as np
 
 import bridgeval
 from bridgeval.errors import BadParameterError, BridgevalWarning, InputError, NeedError, SpecError, UnknownMetricError
-from bridgeval.plugin import Ids, Metric, Report, Result, UserTable
+from bridgeval.plugin import Ids, Metric, Report, Result, UserTable, written_beside
 from bridgeval.toolkits.librec.bases import Compat, CustomBase
 from bridgeval.toolkits.librec.conventions import find_logged_name, name_java_metric, name_script_metric
 from bridgeval.toolkits.librec.custom import custom
@@ -167,7 +167,8 @@ class StudyReport:
         table = table.rename(columns={"experiment": "Experiment", "fold": "Split"})
         text = table.rename(columns=lambda name: name.removeprefix("librec:")).to_csv(index=False, lineterminator="\n")
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            with written_beside(path) as beside:
+                Path(beside).write_text(text, encoding="utf-8")
         return text
 
     def pictures(self, folder: str | Path) -> list[Path]:

@@ -1,0 +1,46 @@
+"""The pytest plugin in a pytest of its own: it saves, passes, fails, and stores the values."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+PROJECT = """
+import pytest
+
+TRUTH = {{user: ["tea"] for user in range(60)}}
+# The item of every user is first, except for the first {worse} users.
+RECS = {{user: ["rum", "tea"] if user < {worse} else ["tea", "rum"] for user in range(60)}}
+
+
+@pytest.mark.bridgeval_gate(baseline="baseline.json", max_drop="MRR@2=5%")
+def test_quality(bridgeval_gate):
+    bridgeval_gate(RECS, TRUTH)
+"""
+
+
+def run(folder, *options, worse=0):
+    (folder / "test_quality.py").write_text(PROJECT.format(worse=worse))
+    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_a_gate_is_saved_passes_and_fails_with_the_drop(tmp_path):
+    assert run(tmp_path)[0] == 1  # there is no baseline yet
+    code, printed = run(tmp_path, "--bridgeval-save", "-rs")
+    assert (code, "saved the baseline baseline.json" in printed) == (0, True), printed
+    code, printed = run(tmp_path, "--junit-xml", "tests.xml")
+    assert code == 0, printed
+    (stored,) = ET.parse(tmp_path / "tests.xml").iter("property")
+    assert (stored.get("name"), float(stored.get("value"))) == ("MRR@2", 1.0)
+    # 30 of 60 users fall from 1 to 1/2.
+    code, printed = run(tmp_path, worse=30)
+    assert code == 1
+    assert "MRR@2 1.0000 -> 0.7500 over 60 users: worse, it drops by 0.2500" in printed
+
+
+def test_loading_the_plugin_imports_nothing_heavy():
+    code = "import sys, bridgeval.pytest_gate; print([n for n in ('torch', 'pandas', 'pyarrow') if n in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
