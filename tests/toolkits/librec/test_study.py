@@ -168,6 +168,14 @@ def test_only_what_metrics_need_is_read(tmp_path):
         fold.evaluate("librec:novelty@10")
 
 
+def test_what_a_user_had_in_train_can_be_masked(tmp_path):
+    for name, text in {"out": "1,7,0.9\n1,8,0.5\n", "test": "1\t8\t1\n", "train": "1\t7\t1\n"}.items():
+        (tmp_path / name).write_text(text)
+    fold = Fold(tmp_path / "out", tmp_path / "test", train=tmp_path / "train")
+    # 7 is at place 1 and was in train; without it 8, the relevant item, is there.
+    assert [fold.evaluate("MRR@1", mask_seen=masked)["MRR@1"] for masked in (False, True)] == [0, 1]
+
+
 def test_context_given_by_the_caller_is_used_in_addition_to_the_files():
     fold = Fold(*(GOLDENS / "malformed_open" / "files" / f"good_{kind}.txt" for kind in ("result", "test")))
     report = fold.evaluate("librec:psp@2", item_features={"10": ["new"], "13": ["new"]})
