@@ -39,7 +39,7 @@ def test_spark_takes_its_paths_by_place_or_by_name(paths: list[str], monkeypatch
 
 
 @pytest.mark.parametrize("paths", [["r"], ["--recs", "r"], ["r", "t", "more"]], ids=" ".join)
-def test_spark_asks_for_two_paths(paths: list[str]) -> None:
+def test_spark_asks_for_two_tables(paths: list[str]) -> None:
     done = CliRunner().invoke(spark, paths)
     assert done.exit_code == 2
-    assert "Two paths are needed" in done.output
+    assert "Two tables are needed" in done.output
