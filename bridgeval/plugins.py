@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from bridgeval.convention import Convention
     from bridgeval.engine.metric import Metric
-    from bridgeval.engine.source import Source, Sources
+    from bridgeval.engine.source import Sources
     from bridgeval.hookspecs import Check, LazyCommand, Loader, MakeSection, Reader, Sink
 
 T = TypeVar("T")
@@ -87,9 +88,8 @@ class PluginInfo:
     ignored: list[str] = field(default_factory=list)
     offers: dict[str, list[str]] = field(default_factory=dict)
 
-    @property
-    def is_builtin(self) -> bool:
-        return self.distribution == "bridgeval"
+    def __post_init__(self) -> None:
+        self.is_builtin = self.distribution == "bridgeval"
 
     @property
     def is_used(self) -> bool:
@@ -142,12 +142,12 @@ class Loaded:
 
     Attributes:
         loader: the loader.
-        source: a Source or Sources.
+        sources: what it found; a single source has the key "".
         owner: the plugin that offers the loader; None if the caller brought it along.
     """
 
     loader: Loader
-    source: Source | Sources
+    sources: Sources
     owner: PluginInfo | None
 
     def blame(self) -> Any:
@@ -226,17 +226,22 @@ class Plugins:
             extras = {role: self.read_file(value, role) for role, value in extras.items()}
             if isinstance(context := extras.get("context"), Mapping):
                 extras["context"] = {name: self.read_file(value, "context") for name, value in context.items()}
+        # Only here: the commands that list plugins need nothing of the engine.
+        from bridgeval.engine.source import Sources
+
         loader = self.loader_for(recommendations, relevance, choice)
         owner = self.find_owner("loaders", loader.name) if self.loaders.get(loader.name) is loader else None
         with blame(owner, f"loader {loader.name!r}"):
-            source: Any = loader.load(recommendations, relevance, **extras)
-        if not hasattr(source, "members") and not (hasattr(source, "offers") and hasattr(source, "run")):
+            found: Any = loader.load(recommendations, relevance, **extras)
+        if hasattr(found, "offers") and hasattr(found, "run"):
+            found = Sources({"": found}, itemgetter(""))
+        if not isinstance(found, Sources):
             raise PluginFailedError(
                 f"the loader {loader.name!r}{f' of {owner}' if owner else ''} loads no source",
-                f"{source!r}",
+                f"{found!r}",
                 "return a Source, e.g. that of make_source",
             )
-        return Loaded(loader, source, owner)
+        return Loaded(loader, found, owner)
 
     def gets_paths(self, choice: str | Loader | None) -> bool:
         """Whether a loader was chosen that gets paths as they are, and reads the files itself."""
@@ -279,8 +284,10 @@ class Plugins:
                 self._owners.get(("loaders", name)),
                 f"recognizes of its loader {name!r}",
                 False,
-                lambda one: bool(one.recognizes(recommendations, relevance)),
+                _recognizes,
                 loader,
+                recommendations,
+                relevance,
             )
         ]
         if len(fitting) == 1:
@@ -380,6 +387,10 @@ class Plugins:
                 self.infos.append(PluginInfo(name, "no package"))
                 infos[name] = self.infos[-1]
             yield infos[name], found[name]
+
+
+def _recognizes(loader: Loader, recommendations: Any, relevance: Any) -> bool:
+    return bool(loader.recognizes(recommendations, relevance))
 
 
 def _list_offers(implementation: Callable[[], Iterable[Any]]) -> list[Any]:
