@@ -7,7 +7,6 @@ another truth is refused unless it is asked for.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +23,7 @@ from bridgeval.errors import BadParameterError, BridgevalError, InputError
 from bridgeval.evaluation import evaluate_one
 from bridgeval.report import Report
 from bridgeval.report.definitions import define
+from bridgeval.report.documents import read_report
 from bridgeval.report.gate import Gate
 from bridgeval.report.manifest import (
     HASHED_BY_ROW,
@@ -318,17 +318,9 @@ def read_baseline(
 
 
 def _read_document(path: Path, metrics: Sequence[str], labels: Sequence[Labels]) -> Baseline:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        named = document["manifest"].get("per_user")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"the baseline {os.fspath(path)!r} is neither a report nor per-user values",
-            str(error),
-            "give a file that `bridgeval check --save` or `bridgeval evaluate --format json` wrote",
-            argument="baseline",
-        ) from error
-    beside = path.parent / named if isinstance(named, str) else path.with_suffix(".parquet")
+    document = read_report(path, HOW_TO_SAVE, "baseline")
+    named = document["manifest"].get("per_user")
+    beside = path.with_suffix(".parquet") if named is None else path.parent / named
     by_items = any(one.side == "item" for one in labels)
     if is_user_values(beside) and not by_items:
         return Baseline(_only_system(beside), _read_inputs(document), _read_definitions(document))

@@ -25,6 +25,9 @@ from bridgeval.tables.rows import find_first_null, find_parts, read_table_rows, 
 
 ROWS_PER_PIECE = 1 << 21
 ROWS_PER_BATCH = 1 << 17
+# Whatever the budget: pieces of fewer rows, or more parts, would cost more in themselves than what they hold.
+LEAST_ROWS = 1 << 10
+MOST_PARTS = 1 << 12
 
 
 def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
@@ -94,7 +97,8 @@ class StreamedSource:
             return run.fold(merge_streams(shown, relevant))
         except NotInOrderError:
             count = run.count_rows("partitioned")
-            return run.fold(partition_streams(count(shown), count(relevant), math.ceil(2 * size / how.budget)))
+            parts = min(MOST_PARTS, math.ceil(2 * size / how.budget))
+            return run.fold(partition_streams(count(shown), count(relevant), parts))
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ class _Side:
 
     def _read_pieces(self, frame: LazyFrame, schema: pa.Schema, budget: int) -> Iterator[pa.Table]:
         """The rows in tables of a share of the budget; raises if a cell is missing, and says where."""
-        wanted = max(1, min(ROWS_PER_PIECE, budget // BYTES_PER_ROW // 4))
+        wanted = min(ROWS_PER_PIECE, max(LEAST_ROWS, budget // BYTES_PER_ROW // 4))
         batch_rows = min(wanted, ROWS_PER_BATCH) // max(1, round(self.entries / max(1, self.rows)))
         held: list[pa.RecordBatch] = []
         row = entries = 0
