@@ -23,7 +23,6 @@ from bridgeval.errors import BadParameterError, BridgevalError, InputError
 from bridgeval.evaluation import evaluate_one
 from bridgeval.report import Report
 from bridgeval.report.definitions import define
-from bridgeval.report.documents import read_report
 from bridgeval.report.gate import Gate
 from bridgeval.report.manifest import (
     HASHED_BY_ROW,
@@ -33,6 +32,7 @@ from bridgeval.report.manifest import (
     explain_unknown_truth,
     find_changed_inputs,
 )
+from bridgeval.report.saved_reports import read_report
 from bridgeval.run_history import find_run
 from bridgeval.stats.non_inferiority import Limit, check_limit, check_slices, refuse_any_drop
 from bridgeval.stats.paired_values import Panel, is_user_values, read_user_values, write_user_values

@@ -136,7 +136,7 @@ class Request:
             return False
 
     def check_outputs(self) -> None:
-        """Raises if an output cannot be written, a sink is not there, or a tag is none; called before the evaluation."""
+        """Raises if an output cannot be written, a sink is not there or a tag is none; called before evaluating."""
         from bridgeval.io.outputs import check_outputs
 
         check_outputs({name: getattr(self, name) for name in OUTPUTS}, self.files.values())

@@ -26,7 +26,7 @@ def verify(report: str, tolerance: float) -> None:
     Paths of the inputs are relative to the report. Exits with 1 if an input or a number is not as recorded.
     """
     from bridgeval.cli import SAID_NO
-    from bridgeval.report.documents import read_report
+    from bridgeval.report.saved_reports import read_report
     from bridgeval.verification import verify as verify_report
 
     if not os.path.isfile(report):

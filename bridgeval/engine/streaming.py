@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from bridgeval.io.datasets import BYTES_PER_ROW, open_file_table
 from bridgeval.io.files import is_path, open_table, read_schema
 from bridgeval.io.frames import open_lazy
 from bridgeval.io.lazy_frames import HeldTable, LazyFrame, count_entries
+from bridgeval.tables.ids import check_same_kind
 from bridgeval.tables.rows import find_first_null, find_parts, read_table_rows, tabulate
 
 ROWS_PER_PIECE = 1 << 21
@@ -90,6 +91,7 @@ class StreamedSource:
         size = sum(side.entries for side in sides) * BYTES_PER_ROW
         if size <= how.budget:
             return self.at_once.run(plan, how)
+        _check_heads(sides, columns)
         shown, relevant = (side.open_stream(how.budget) for side in sides)
         base = Inputs.of(shown.schema.empty_table(), relevant.schema.empty_table(), **_open_tables(self.extras))
         run = _Run(plan, how, base, columns, sum(side.rows for side in sides))
@@ -123,6 +125,13 @@ class _Side:
         parts = find_parts(frame, role, columns)
         return _Side(frame, role, parts, *frame.count(parts["item"]))
 
+    def read_head(self) -> pa.Table:
+        """The first rows."""
+        names = list(self.parts.values())
+        first = next(iter(self.frame.read_batches(names, 1)), None)
+        kinds = pa.schema([self.frame.schema.field(name) for name in names])
+        return kinds.empty_table() if first is None else pa.Table.from_batches([first.slice(0, 3)])
+
     def open_stream(self, budget: int) -> Stream:
         frame = self.frame.with_floats([name for part, name in self.parts.items() if part not in ("user", "item")])
         schema = pa.schema([(name, _decode_type(frame.schema.field(name).type)) for name in self.parts.values()])
@@ -137,8 +146,12 @@ class _Side:
         for batch in frame.read_batches(schema.names, max(1, batch_rows)):
             for name, column in zip(schema.names, batch.columns, strict=True):
                 if column.null_count:
+                    own = next(part for part, column in self.parts.items() if column == name)
+                    ids = own in ("user", "item")
                     raise BadValueError(
-                        f"the column {name!r} of the {self.role} has missing values (null)",
+                        f"{own} ids in the {self.role} are missing (null)"
+                        if ids
+                        else f"the column {name!r} of the {self.role} has missing value(s) (null or NaN)",
                         f"first at row {row + find_first_null(column)}, counted from 0",
                         "drop these rows, or fill them",
                     )
@@ -150,6 +163,13 @@ class _Side:
                 held, entries = [], 0
         if held:
             yield pa.Table.from_batches(held).cast(schema)
+
+
+def _check_heads(sides: Iterable[_Side], columns: Chosen | None) -> None:
+    """Raises what reading at once would raise about types of columns: a chunk may have rows of one side alone."""
+    shown, relevant = (read_table_rows(side.read_head(), side.role, columns) for side in sides)
+    check_same_kind(shown.owners, relevant.owners, "user ids")
+    check_same_kind(shown.items, relevant.items, "item ids")
 
 
 def _decode_type(kind: pa.DataType) -> pa.DataType:

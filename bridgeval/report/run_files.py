@@ -70,7 +70,7 @@ class Run:
 
     def read_tables(self) -> Mapping[str, UserTable]:
         """Metric -> per-user values."""
-        return read_user_values(self.per_user)[self.system] if self.per_user.exists() else {}
+        return read_user_values(self.per_user).get(self.system, {}) if self.per_user.exists() else {}
 
     def mark(self, metric: str) -> str:
         """A metric's name with the report's label, as in `rows`."""
@@ -125,7 +125,7 @@ def _write_run(system: str, report: Report, manifest: Mapping[str, Any], folder:
 
 def read_run(path: Path) -> Run | None:
     """The run of a JSON file; None if the file is something else."""
-    from bridgeval.report.documents import check_report, is_run
+    from bridgeval.report.saved_reports import check_report, is_run
 
     hint = "it is among the runs: remove or repair the file"
     document = read_json(path, hint)

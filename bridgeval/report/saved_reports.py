@@ -40,7 +40,7 @@ class _Input(_Part):
     columns: dict[str, str | None] = Field(default_factory=dict)
 
 
-class _Run(_Part):
+class _Saved(_Part):
     created: datetime = Field(strict=False)
     system: str
     tags: list[str]
@@ -52,7 +52,7 @@ class _Manifest(_Part):
     request: dict[str, Any] = Field(default_factory=dict)
     inputs: dict[str, _Input] = Field(default_factory=dict)
     per_user: str | None = None
-    run: _Run | None = None
+    run: _Saved | None = None
 
 
 class _Report(_Part):
@@ -63,7 +63,11 @@ class _Report(_Part):
 
 def read_report(path: str | os.PathLike[str], hint: str, argument: str = "") -> dict[str, Any]:
     """The document of a report; an InputError says which part of it is not as `to_json` writes it."""
-    return check_report(read_json(path, hint), os.fspath(path), hint, argument)
+    try:
+        document = read_json(path, hint)
+    except InputError as error:
+        raise InputError(f"{os.fspath(path)!r} is not a report", error.found, hint, argument=argument) from error
+    return check_report(document, os.fspath(path), hint, argument)
 
 
 def check_report(document: Any, name: str, hint: str, argument: str = "") -> dict[str, Any]:
