@@ -308,8 +308,9 @@ def _draw_halves(
 
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:
     """Evaluates a plan on groups of users; returns a DealtState."""
-    given = {name: argument for name, argument in evaluation.items() if name not in NOT_LOADED}
-    source: Any = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
+    given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
+    loaded = plugins.installed().load(value, relevance, evaluation.get("loader"), **given)
+    (source,) = loaded.sources.members.values()  # `evaluate_one` has refused several
     (state,) = source.run(Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size")))
     return state
 
