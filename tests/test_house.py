@@ -57,6 +57,8 @@ BESIDE = {
     "testing": "evaluation",
     "demo": "evaluation",
     "pytest_gate": "baselines",
+    "pytest_laws": "evaluation",
+    "pytest_plugin": "errors",
     "__main__": "cli",
 }
 # Rooms that import the public doors and nothing deeper.
