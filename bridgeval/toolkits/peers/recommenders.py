@@ -20,6 +20,7 @@ from bridgeval.metrics import (
     RMSE,
     Accuracy,
     Count,
+    Gini,
     HitPlace,
     HitRate,
     IntraListDistance,
@@ -33,6 +34,7 @@ from bridgeval.metrics import (
     RocAuc,
     RPrecision,
     Serendipity,
+    ShannonEntropy,
     StraightAUC,
     Surprisal,
     Unexpectedness,
@@ -121,6 +123,7 @@ LENSKIT_RULES: dict[str, Any] = {
     "above": None,
     "truth_duplicates": "all",
 }
+LENSKIT_LISTS: dict[str, Any] = {"users": "shown", "ties": "given", "duplicates": "all"}
 LENSKIT_GAINS: dict[str, Any] = {
     "gain": "binary",
     "discount": "jarvelin",
@@ -140,6 +143,8 @@ LENSKIT = Convention(
         "DCG": entry(DCG, **LENSKIT_GAINS),
         "RBP": entry(RBP, p=0.85, names={"patience": "p"}, **LENSKIT_RULES),
         "ListLength": entry(Count, over="mean", **LENSKIT_RULES),
+        "ListGini": entry(Gini, divide_by="items", **LENSKIT_LISTS),
+        "ExposureGini": entry(Gini, divide_by="items", p=0.85, names={"patience": "p"}, **LENSKIT_LISTS),
     },
     "LensKit 2025: users that have a list, every row of the truth, precision over the list's length, recall over "
     "min(k, relevant)",
@@ -207,6 +212,12 @@ IRSPACK = Convention(
         "hit": entry(HitRate, **IRSPACK_RULES),
         "ndcg": entry(nDCG, gain="binary", ideal="listed", **IRSPACK_RULES),
         "map": entry(MAP, divide_by="relevant", **IRSPACK_RULES),
+        "appeared_item": entry(ItemCoverage, users="relevant", **IRSPACK_RULES),
+        "catalog_coverage": entry(ItemCoverage, divide_by="catalogue", users="relevant", **IRSPACK_RULES),
+        "entropy": entry(ShannonEntropy, users="relevant", **IRSPACK_RULES),
+        "gini_index": entry(Gini, divide_by="items", users="relevant", **IRSPACK_RULES),
+        "valid_user": entry(Count, of="users", **IRSPACK_RULES),
+        "total_user": entry(Count, of="users", users="listed", **IRSPACK_RULES),
     },
     "irspack: precision over the list's length, nDCG against a list as long as the user's; ties by item id ascending, "
     "which is the order of its columns",
@@ -282,7 +293,7 @@ LIGHTFM = Convention(
         "auc_score": entry(
             RocAuc,
             one_sided="half",
-            tied="lost",
+            tied="last",
             names=LIGHTFM_RULES["names"],
             words=LIGHTFM_RULES["words"],
         ),
@@ -290,7 +301,7 @@ LIGHTFM = Convention(
     "LightFM: users with test entries; of equal scores every item stands at the last place of the group",
     version="1.17",
     verified="goldens",
-    caveat="numbers are float32; auc_score counts relevant items of equal scores against each other",
+    caveat="numbers are float32",
 )
 CORNAC_RULES: dict[str, Any] = {"ties": "given"}
 CORNAC = Convention(
