@@ -25,6 +25,7 @@ from bridgeval.errors import (
     PluginWarning,
     warn_caller,
 )
+from bridgeval.io.places import open_place
 from bridgeval.offers import KINDS
 
 if TYPE_CHECKING:
@@ -225,7 +226,8 @@ class Plugins:
             relevance = self.read_file(relevance, "relevance")
             extras = {role: self.read_file(value, role) for role, value in extras.items()}
             if isinstance(context := extras.get("context"), Mapping):
-                extras["context"] = {name: self.read_file(value, "context") for name, value in context.items()}
+                opened = {name: open_place(value) for name, value in context.items()}
+                extras["context"] = {name: self.read_file(value, "context") for name, value in opened.items()}
         # Only here: the commands that list plugins need nothing of the engine.
         from bridgeval.engine.source import Sources
 

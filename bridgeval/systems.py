@@ -22,6 +22,7 @@ from bridgeval.engine.source import JointLoader
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
 from bridgeval.evaluation import evaluate_one
+from bridgeval.io.places import open_place
 from bridgeval.joint_evaluation import evaluate_together, find_joint_loader
 from bridgeval.report import Report
 from bridgeval.report.comparison import Comparison
@@ -180,9 +181,9 @@ class System:
 
 def _name_systems(systems: Any) -> Mapping[str, Any]:
     if isinstance(systems, list | tuple):
-        return {str(number): one for number, one in enumerate(systems, start=1)}
+        return {str(number): open_place(one) for number, one in enumerate(systems, start=1)}
     if isinstance(systems, Mapping) and not isinstance(systems, Report):
-        return systems
+        return {name: open_place(one) for name, one in systems.items()}
     raise InputError(
         "the systems are a mapping of name to recommendations, or a list",
         f"an object of type {type(systems).__name__}",
