@@ -98,6 +98,7 @@ class ShannonEntropy(TotalMetric):
         among: all items "shown"; or without those that the "catalogue" lacks, as WarpRec leaves padding out.
         share_of: p_i is the share of all "places", or of all "users", as in LibRec; these shares do not sum to 1.
         base: of the logarithm.
+        divide_by: "one"; or the number of different "items" that were shown, as in RecBole.
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShannonEntropy@1")["ShannonEntropy@1"], 6)
@@ -110,6 +111,7 @@ class ShannonEntropy(TotalMetric):
     among: Among = field(default="shown", kw_only=True)
     share_of: Literal["places", "users"] = field(default="places", kw_only=True)
     base: float = field(default=math.e, kw_only=True)
+    divide_by: Literal["one", "items"] = field(default="one", kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
@@ -127,7 +129,8 @@ class ShannonEntropy(TotalMetric):
         if not total:
             return Result(math.nan, users=users)
         shares = counts / total
-        return Result(float(-(shares * np.log(shares)).sum() / math.log(self.base)), users=users)
+        entropy = float(-(shares * np.log(shares)).sum() / math.log(self.base))
+        return Result(entropy if self.divide_by == "one" else entropy / len(shares), users=users)
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,8 @@ def _quarter(world: World) -> World:
     return relabel(world, lambda gain: gain / 4)
 
 
+# A cutoff beyond the end of every list.
+EVERYTHING = 1000
 LABELS = {"gain > 0": _binary, "gain / 4": _quarter, "gains": None}
 
 
@@ -353,7 +355,7 @@ def rectools(record: Record) -> Asked:
 def lenskit(record: Record) -> Asked:
     metric = record["metric"]
     if metric in ("ExposureGini", "ListGini"):
-        return Asked(write("lenskit", metric, {}, record["cutoff"]), drop_zeros)
+        return Asked(write("lenskit", metric, {}, record["cutoff"] or EVERYTHING), drop_zeros)
     change = _drop_idle if record["params"].get("gain") == "rating" else drop_zeros
     # The length of a list knows no cutoff.
     cutoff = None if metric == "ListLength" else record["cutoff"]
@@ -362,12 +364,16 @@ def lenskit(record: Record) -> Asked:
 
 def recommenders(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric in ("auc", "exp_var", "rsquared", "logloss") or record["feed"] == "train=truth":
+    if metric in ("auc", "diversity", "novelty", "serendipity"):
         return Asked(outside=BEYOND)
+    if metric in ("catalog_coverage", "distributional_coverage"):
+        return Asked(write("recommenders", metric, {}, EVERYTHING), _without_truth, extras=("history",))
     if metric == "r_precision_at_k":
         return Asked(f"recommenders:{metric}(cut_at={record['cutoff']})", drop_zeros)
-    if metric in ("rmse", "mae"):
+    if metric in ("rmse", "mae", "rsquared", "exp_var"):
         return Asked(f"recommenders:{metric}")
+    if metric == "logloss":
+        return Asked("recommenders:logloss", _as_chances)
     graded = params.get("score_type") in ("raw", "exp")
     given = _params(record, "score_type", "discfun_type") | ({"above": 0.0} if graded else {})
     if "relevancy_method" in params:
@@ -376,6 +382,15 @@ def recommenders(record: Record) -> Asked:
             return Asked(outside="relevancy_method=None: whole lists, yet the default k in the denominator")
         return Asked(write("recommenders", metric, {"order": "given"}), drop_zeros)
     return Asked(write("recommenders", metric, given, record["cutoff"]), drop_zeros)
+
+
+def _without_truth(world: World) -> World:
+    """Without shown items that the truth has: it was given as the history."""
+    return world.map(lambda one: replace(one, shown=[row for row in one.shown if row[0] not in dict(one.truth)]))
+
+
+def _as_chances(world: World) -> World:
+    return world.map(lambda one: replace(one, shown=[(item, (score + 5) / 40) for item, score in one.shown]))
 
 
 def irspack(record: Record) -> Asked:
@@ -397,8 +412,10 @@ def recpack(record: Record) -> Asked:
 
 def recbole(record: Record) -> Asked:
     metric = record["metric"]
+    if metric.startswith("tailpercentage"):
+        return Asked(outside=OTHER)
     if record["feed"] == "items10":
-        return Asked(outside=BEYOND)
+        return Asked(f"recbole:{metric}", extras=("history", "padded catalogue"))
     return Asked(
         f"recbole:{metric}",
         drop_zeros,
@@ -537,6 +554,7 @@ def _users_of_items(world: World) -> dict[Any, list[str]]:
 
 # Name of what was given besides -> the argument of `evaluate`, and its value.
 EXTRAS: dict[str, tuple[str, Callable[[World], Any]]] = {
+    "padded catalogue": ("catalogue", lambda world: [*world.catalogue, 0]),
     "history": ("history", lambda world: {user: list(items) for user, items in world.truth.items()}),
     "two features": (
         "item_features",
