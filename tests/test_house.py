@@ -37,6 +37,7 @@ LAYERS = (
         "baselines",
         "config",
         "evaluation",
+        "examples",
         "explanation",
         "identification",
         "joint_evaluation",
