@@ -106,7 +106,7 @@ def compare(
     """
     if "state" in evaluation:
         raise BadParameterError("a state file holds one system", "state= for several", "evaluate each with its own")
-    systems = _name_systems(systems)
+    systems = name_systems(systems)
     names = list(systems)
     chosen = _choose_pairs(names, baseline, pairs)
     labels = () if by is None else read_slice_labels(by)
@@ -179,7 +179,8 @@ class System:
         return {} if result is None else result.numbers(metric)
 
 
-def _name_systems(systems: Any) -> Mapping[str, Any]:
+def name_systems(systems: Any) -> Mapping[str, Any]:
+    """The systems by name; those of a list are called "1", "2", ..."""
     if isinstance(systems, list | tuple):
         return {str(number): open_place(one) for number, one in enumerate(systems, start=1)}
     if isinstance(systems, Mapping) and not isinstance(systems, Report):

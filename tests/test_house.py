@@ -38,6 +38,7 @@ LAYERS = (
         "baselines",
         "config",
         "evaluation",
+        "examples",
         "explanation",
         "identification",
         "joint_evaluation",
