@@ -20,6 +20,7 @@ from bridgeval.errors import (
     AmbiguousLoaderError,
     BridgevalError,
     DuplicateNameError,
+    InputError,
     NoLoaderError,
     PluginFailedError,
     PluginWarning,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from bridgeval.convention import Convention
     from bridgeval.engine.metric import Metric
-    from bridgeval.engine.source import Sources
+    from bridgeval.engine.source import Source, Sources
     from bridgeval.hookspecs import Check, LazyCommand, Loader, MakeSection, Reader, Sink
 
 T = TypeVar("T")
@@ -150,6 +151,17 @@ class Loaded:
     loader: Loader
     sources: Sources
     owner: PluginInfo | None
+
+    @property
+    def source(self) -> Source:
+        """The only source; an error if the objects hold several evaluations."""
+        if len(self.sources.members) != 1:
+            raise InputError(
+                "these recommendations hold several evaluations, but only one can be used here",
+                ", ".join(map(str, self.sources.members)) or "none",
+                "give one of them, e.g. one fold of one experiment",
+            )
+        return next(iter(self.sources.members.values()))
 
     def blame(self) -> Any:
         """Blames the loader's plugin for what goes wrong while its data is read."""

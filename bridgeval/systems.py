@@ -311,8 +311,7 @@ def _draw_halves(
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:
     """Evaluates a plan on groups of users; returns a DealtState."""
     given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
-    loaded = plugins.installed().load(value, relevance, evaluation.get("loader"), **given)
-    (source,) = loaded.sources.members.values()  # `evaluate_one` has refused several
+    source = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
     (state,) = source.run(Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size")))
     return state
 
