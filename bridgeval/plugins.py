@@ -20,11 +20,13 @@ from bridgeval.errors import (
     AmbiguousLoaderError,
     BridgevalError,
     DuplicateNameError,
+    InputError,
     NoLoaderError,
     PluginFailedError,
     PluginWarning,
     warn_caller,
 )
+from bridgeval.io.places import open_place
 from bridgeval.offers import KINDS
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from bridgeval.convention import Convention
     from bridgeval.engine.metric import Metric
-    from bridgeval.engine.source import Sources
+    from bridgeval.engine.source import Source, Sources
     from bridgeval.hookspecs import Check, LazyCommand, Loader, MakeSection, Reader, Sink
 
 T = TypeVar("T")
@@ -150,6 +152,17 @@ class Loaded:
     sources: Sources
     owner: PluginInfo | None
 
+    @property
+    def source(self) -> Source:
+        """The only source; an error if the objects hold several evaluations."""
+        if len(self.sources.members) != 1:
+            raise InputError(
+                "these recommendations hold several evaluations, but only one can be used here",
+                ", ".join(map(str, self.sources.members)) or "none",
+                "give one of them, e.g. one fold of one experiment",
+            )
+        return next(iter(self.sources.members.values()))
+
     def blame(self) -> Any:
         """Blames the loader's plugin for what goes wrong while its data is read."""
         return blame(self.owner, f"loader {self.loader.name!r}, reading the data")
@@ -225,7 +238,8 @@ class Plugins:
             relevance = self.read_file(relevance, "relevance")
             extras = {role: self.read_file(value, role) for role, value in extras.items()}
             if isinstance(context := extras.get("context"), Mapping):
-                extras["context"] = {name: self.read_file(value, "context") for name, value in context.items()}
+                opened = {name: open_place(value) for name, value in context.items()}
+                extras["context"] = {name: self.read_file(value, "context") for name, value in opened.items()}
         # Only here: the commands that list plugins need nothing of the engine.
         from bridgeval.engine.source import Sources
 

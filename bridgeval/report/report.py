@@ -247,7 +247,7 @@ def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: in
         by: a mapping user -> label, or a frame with the id of users or items and columns of labels, or several; None
             takes the slices that the report was made with.
         alpha: intervals (BCa bootstrap) have confidence 1 - alpha.
-        resamples: of the bootstrap.
+        resamples: of the bootstrap, which slices of fewer than 1,000 users need.
         seed: of the bootstrap.
     """
     from bridgeval.stats.differences import Settings

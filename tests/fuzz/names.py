@@ -17,7 +17,7 @@ PIECES = ["(", ")", "@", "@5", "@0", "@-1", "@1e3", "@5,10", "@,", ":", "=", ","
           "users='all'",
           "relevance=", "over='median'", "nDCG", "replay:", "warprec:", "[", "]", "{", "None", "1e309",
           "nan", "F1(metric_1=",
-          "@99999999999999999999", "(((((", "\\", " ", "ideal='k'", "empty='one'", "ties='given'", "beta=0"]  # fmt: skip
+          "@9999999999999999999", "(((((", "\\", "ideal='k'", "empty='one'", "ties='given'", "beta=0"]  # fmt: skip
 
 
 @cache
