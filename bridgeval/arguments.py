@@ -19,7 +19,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
-from bridgeval.errors import BadParameterError, shorten
+from bridgeval.errors import BadParameterError, quote
 from bridgeval.io.places import is_place, open_place
 
 P = ParamSpec("P")
@@ -163,4 +163,4 @@ def check_option(name: str, value: Any) -> None:
     """Raises BadParameterError if an option cannot be used; an option without a line in OPTIONS passes."""
     option = OPTIONS.get(name)
     if option is not None and not option.accepts(value):
-        raise BadParameterError(f"{name} must be {option.words}", shorten(repr(value)), option.hint, argument=name)
+        raise BadParameterError(f"{name} must be {option.words}", quote(value), option.hint, argument=name)
