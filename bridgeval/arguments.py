@@ -96,6 +96,7 @@ OPTIONS: Mapping[str, Option] = {
     "columns": Option("a mapping of parts to names of columns", _is_columns, 'give e.g. {"user": "customer"}'),
     "convention": Option("the name of a toolkit", _is_text, "`bridgeval list` names them"),
     "correction": TEXT,
+    "count": whole_number(1, 20, "5 is the default"),
     "digits": whole_number(0, 17, "give the number of decimals that were printed"),
     "family": TEXT,
     "halves": whole_number(1, MOST_RESAMPLES, "200 is the default"),

@@ -24,6 +24,7 @@ from bridgeval.progress import announce
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
     from bridgeval.report import Report
+    from bridgeval.report.example_lists import Examples
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
@@ -284,6 +285,22 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             **request.extras(),
         )
     return Outcome(reports, inspections)
+
+
+def look_up_examples(request: Request, reports: Mapping[str, Report], baseline: str | None = None) -> Examples | None:
+    """The users and items to look at on the page, by its headline metric; None if there are none to look up."""
+    import bridgeval
+    from bridgeval.engine.metric import UserMetric
+    from bridgeval.report.page.page_data import PageData
+
+    data = PageData(reports, {}, {})
+    metric = next((one for name in data.leading if isinstance(one := data.metrics[name], UserMetric)), None)
+    systems = {name: request.tables[f"recommendations[{name}]"] for name in request.recommendations if name in reports}
+    if metric is None or not systems or request.streamed:
+        return None
+    with announce("looking up users and items"):
+        truth = request.tables["relevance"]
+        return bridgeval.find_examples(systems, truth, metric, baseline=baseline, **request.extras())
 
 
 def inspect_system(request: Request, system: str) -> Inspection:

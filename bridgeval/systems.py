@@ -106,7 +106,7 @@ def compare(
     """
     if "state" in evaluation:
         raise BadParameterError("a state file holds one system", "state= for several", "evaluate each with its own")
-    systems = _name_systems(systems)
+    systems = name_systems(systems)
     names = list(systems)
     chosen = _choose_pairs(names, baseline, pairs)
     labels = () if by is None else read_slice_labels(by)
@@ -179,7 +179,8 @@ class System:
         return {} if result is None else result.numbers(metric)
 
 
-def _name_systems(systems: Any) -> Mapping[str, Any]:
+def name_systems(systems: Any) -> Mapping[str, Any]:
+    """The systems by name; those of a list are called "1", "2", ..."""
     if isinstance(systems, list | tuple):
         return {str(number): open_place(one) for number, one in enumerate(systems, start=1)}
     if isinstance(systems, Mapping) and not isinstance(systems, Report):
@@ -309,8 +310,8 @@ def _draw_halves(
 
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:
     """Evaluates a plan on groups of users; returns a DealtState."""
-    given = {name: argument for name, argument in evaluation.items() if name not in NOT_LOADED}
-    source: Any = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
+    given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
+    source = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
     (state,) = source.run(Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size")))
     return state
 

@@ -38,6 +38,7 @@ LAYERS = (
         "baselines",
         "config",
         "evaluation",
+        "examples",
         "explanation",
         "identification",
         "joint_evaluation",
@@ -58,6 +59,8 @@ BESIDE = {
     "testing": "evaluation",
     "demo": "evaluation",
     "pytest_gate": "baselines",
+    "pytest_laws": "evaluation",
+    "pytest_plugin": "errors",
     "__main__": "cli",
 }
 # Rooms that import the public doors and nothing deeper.

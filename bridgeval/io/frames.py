@@ -71,16 +71,24 @@ def is_listing(value: object) -> bool:
     return is_series(value) or is_arrays(value) or is_records(value)
 
 
-def open_frame(value: Any) -> Frame:
-    """Opens any of these objects; reads no more than names and types."""
-    for test, opener in (*FRAMES, *LISTINGS):
+def find_frame(value: Any) -> Frame | None:
+    """Opens any of these objects; reads no more than names and types. None for any other object."""
+    for test, opener in OPENERS:
         if test(value):
             return opener(value)
-    raise NoLoaderError(
-        "this is no frame",
-        f"an object of type {type(value).__name__}",
-        "give a frame of pandas, polars, Arrow, duckdb, narwhals or Hugging Face",
-    )
+    return None
+
+
+def open_frame(value: Any) -> Frame:
+    """Opens any of these objects; an error for any other object."""
+    frame = find_frame(value)
+    if frame is None:
+        raise NoLoaderError(
+            "this is no frame",
+            f"an object of type {type(value).__name__}",
+            "give a frame of pandas, polars, Arrow, duckdb, narwhals or Hugging Face",
+        )
+    return frame
 
 
 def open_lazy(value: Any) -> LazyFrame | None:
@@ -281,7 +289,8 @@ FRAMES: tuple[Opener, ...] = (
     (_speaks_arrow, _open_arrow),
     (_makes_arrow, lambda value: _open_arrow(value.to_arrow())),
 )
-LISTINGS: tuple[Opener, ...] = (
+OPENERS: tuple[Opener, ...] = (
+    *FRAMES,
     (is_series, lambda value: PandasFrame(name_series(value))),
     (is_arrays, lambda value: ArrowFrame(tabulate_arrays(value))),
     (is_records, RecordsFrame),
