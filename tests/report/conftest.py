@@ -14,6 +14,7 @@ SCRIPT = "<script>alert(document.title)</script>"
 TRUTH = {"ann": ["rum"], "bob": ["tea", "bun"], SCRIPT: ["gin"]}
 FIRST = {"ann": ["tea", "rum"], "bob": ["gin", "tea"], SCRIPT: ["rum", "ale"]}
 SECOND = {"ann": ["rum", "tea"], "bob": ["bun", "tea"]}
+HISTORY = {"ann": [HOSTILE, "ale"], "bob": ["ale"]}
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,8 @@ def reports() -> bridgeval.Reports:
     return bridgeval.Reports(
         {name: bridgeval.evaluate(lists, TRUTH, asked, per_user=True) for name, lists in systems.items()}
     )
+
+
+@pytest.fixture(scope="session")
+def examples() -> bridgeval.Examples:
+    return bridgeval.find_examples({"first": FIRST, HOSTILE: SECOND}, TRUTH, "MRR@2", history=HISTORY)

@@ -46,6 +46,7 @@ def make(kind: str) -> Any:
         "gate": lambda: bridgeval.check(NEW, TRUTH, old, "MRR@2=0.01", by=BY),
         "inspection": lambda: bridgeval.inspect(NEW, TRUTH, "MRR@2"),
         "slices": lambda: new.slices,
+        "examples": lambda: bridgeval.find_examples({"old": OLD, HOSTILE: NEW}, {**TRUTH, 0: ["x", "y"]}, "nDCG@2"),
         "study": lambda: StudyReport({"exp": {1: new}}, {"exp": {"rate": HOSTILE}}),
     }
     return makers[kind]()
@@ -61,6 +62,16 @@ def test_every_object_shows_its_numbers_in_a_notebook(kind: str) -> None:
     assert "table" in shown.tags
     assert "img" not in shown.tags
     assert "0.8333" in shown.text
+
+
+def test_examples_show_lists_without_anchors_that_would_repeat() -> None:
+    # User 0 finds y and x, both relevant, with either system; users 3, 6 and 9 find x at the second place, 1 / log2(3).
+    text = make("examples")._repr_html_()
+    shown = Shown(text)
+    assert "✓ x" in shown.text
+    assert "0.6309" in shown.text
+    assert "img" not in shown.tags
+    assert "id=" not in text
 
 
 def test_an_explanation_shows_its_waterfall() -> None:

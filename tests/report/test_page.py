@@ -106,6 +106,17 @@ def test_counts_have_no_decimals() -> None:
     assert values == {"ItemCoverage@2": "4", "MRR@2": "0.3333"}
 
 
+def test_examples_have_a_section_in_which_ids_are_text(
+    reports: bridgeval.Reports, examples: bridgeval.Examples
+) -> None:
+    text = render_page(reports, examples=examples)
+    seen = Seen(text)
+    assert seen.sections.index("examples") == seen.sections.index("definitions") - 1
+    assert "img" not in seen.tags
+    assert text.count("<script>") == 1
+    assert text.count('<b class="hit">✓ rum</b>') == 3
+
+
 def test_names_from_the_data_are_text(reports: bridgeval.Reports) -> None:
     inspections = {HOSTILE: bridgeval.inspect({SCRIPT: ["a"]}, {HOSTILE: ["a"]}, "MRR@2")}
     text = render_page(reports, title=SCRIPT, inspections=inspections, manifest={"request": {"relevance": HOSTILE}})
