@@ -138,6 +138,20 @@ def test_added_sections_come_between_the_charts_and_the_inspection(reports: brid
     assert seen.sections.index("comparison") == seen.sections.index("trade-offs") + 1
 
 
+def test_an_explanation_is_a_section_with_its_waterfall(reports: bridgeval.Reports) -> None:
+    # The first system finds an item of two of three users, at the second place: 0 and (1/2 + 1/2) / 3.
+    found = bridgeval.explain(FIRST, TRUTH, "MRR@1", "MRR@2")
+    text = render_page(reports, more=[found.to_section()])
+    assert "MRR-1-and-MRR-2" in Seen(text).sections
+    part = text[text.index('<section id="MRR-1-and-MRR-2">') : text.index('<section id="definitions">')]
+    assert re.findall(r"<title>(.*?)</title>", part, re.DOTALL) == [
+        "MRR@1\nvalue: 0.0000",
+        "k: 1 -&gt; 2\nvalue: +0.3333",
+        "MRR@2\nvalue: 0.3333",
+    ]
+    assert "On the same data MRR@1 is 0.0000 and MRR@2 is 0.3333" in part
+
+
 def test_the_verdict_is_a_sentence(reports: bridgeval.Reports) -> None:
     # MRR@2 is nearest to the usual cutoff: 2/3 against 1/3.
     assert re.search(
