@@ -286,6 +286,8 @@ def test_nothing_of_the_host_process_is_set():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute | ast.Name):
                 text = ast.unparse(node)
+                if module == "bridgeval.cli.stopping":
+                    continue  # The command's own process, for as long as it runs.
                 found |= {f"{module}: {text}" for call in FORBIDDEN_CALLS if text == call or text.endswith(f".{call}")}
     check(found)
 
