@@ -798,7 +798,9 @@ class RocAuc(PrefixMetric):
     Attributes:
         one_sided: what such lists get: "undefined"; "bounds", 1 for hits only and 0 without a hit; or "zero", "half",
             "one".
-        tied: a pair of equal scores counts by the "order" of the ranking; "half"; or as "lost".
+        tied: a pair of equal scores counts by the "order" of the ranking; "half"; as "lost"; or every item stands at
+            the "last" place of its equals, so that hits of equal scores count against each other too (LightFM);
+            then the value may be below 0.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "RocAuc@3")["RocAuc@3"]
@@ -807,19 +809,24 @@ class RocAuc(PrefixMetric):
 
     name = "RocAuc"
     family = "accuracy"
-    bounds = SHARE
 
     one_sided: Literal["undefined", "bounds", "zero", "half", "one"] = field(default="undefined", kw_only=True)
-    tied: Literal["order", "half", "lost"] = field(default="order", kw_only=True)
+    tied: Literal["order", "half", "lost", "last"] = field(default="order", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return UNBOUNDED if self.tied == "last" else SHARE
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCounts(self.ranking, self.relevance, "each")].up_to(self.k)
         misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
         inverted = blocks[Inversions(self.ranking, self.relevance)].up_to(self.k)
         if self.tied != "order":
-            won, tied = blocks[TiedPairs(self.ranking, self.relevance, self.k)]
+            won, tied, alike = blocks[TiedPairs(self.ranking, self.relevance, self.k)]
             # Of tied pairs the order has decided some: they are taken back.
             inverted = inverted - won + (tied / 2 if self.tied == "half" else tied)
+            if self.tied == "last":
+                inverted = inverted + alike
         value = 1 - inverted / (hits * misses)
         if self.one_sided == "bounds":
             return torch.where(hits == 0, 0.0, torch.where(misses == 0, 1.0, value))
@@ -828,14 +835,17 @@ class RocAuc(PrefixMetric):
 
 
 @dataclass(frozen=True)
-class TiedPairs(Block[tuple[Tensor, Tensor]]):
-    """Pairs (hit, miss) of equal scores in the first k places: those with the miss first, and all: `[B]` each."""
+class TiedPairs(Block[tuple[Tensor, Tensor, Tensor]]):
+    """Pairs of equal scores in the first k places: (miss, hit) in this order, (hit, miss) in any, and of two hits.
+
+    `[B]` float64 each.
+    """
 
     ranking: Ranking
     relevance: Relevance
     k: int
 
-    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
         ranked = blocks[Ranked(self.ranking, whole=True)]
         hits = torch.zeros(ranked.items.shape, dtype=torch.float64, device=blocks.device)
         rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
@@ -848,7 +858,7 @@ class TiedPairs(Block[tuple[Tensor, Tensor]]):
         first = torch.arange(hits.shape[1], device=blocks.device) == ties.start
         above_group = ties.sum(torch.where(first, cumulate(misses) - misses, 0.0))
         inside = cumulate(misses) - misses - above_group
-        return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1)
+        return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1), (hits * (ties.sum(hits) - 1)).sum(1) / 2
 
 
 @dataclass(frozen=True)
