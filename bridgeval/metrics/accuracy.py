@@ -50,7 +50,7 @@ from bridgeval.metrics.blocks.hits import (
     early_places,
     sum_places,
 )
-from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
+from bridgeval.metrics.blocks.ranked_pairs import MeanShare, Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
@@ -707,9 +707,7 @@ class AUC(UserMetric):
         return replace(super().needs(), depth=0) | CANDIDATES
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
-        total = torch.where(pairs.found, pairs.share, 0.0).sum(1)
-        return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
+        return blocks[MeanShare(PairShares(self.ranking, self.relevance, self.tied, self.negatives))]
 
     @property
     def pooled(self) -> bool:
