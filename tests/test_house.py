@@ -24,7 +24,7 @@ PACKAGE = ROOT / "bridgeval"
 # Each layer may import the layers above it in this list, and rooms of its own layer.
 LAYERS = (
     ("errors",),
-    ("arguments", "choices", "parallel", "progress"),
+    ("arguments", "axes", "choices", "parallel", "progress"),
     ("io",),
     ("tables",),
     ("batch",),
@@ -153,7 +153,7 @@ def test_imports_go_one_way():
 
 
 def test_leaves_import_only_errors():
-    for leaf in ("errors", "arguments", "choices", "parallel", "progress"):
+    for leaf in ("errors", "arguments", "axes", "choices", "parallel", "progress"):
         found = {room(module) for module in own_imports(SOURCES[f"bridgeval.{leaf}"])}
         assert found <= {"errors"}, leaf
 
