@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridgeval import spec
 from bridgeval.arguments import checked
@@ -15,6 +16,10 @@ from bridgeval.axes import AXES, METRIC, describe_axis
 from bridgeval.engine.metric import FLAT, Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
+
+if TYPE_CHECKING:
+    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.section import Section
 
 # Native metrics made of the same parts, so that one can be turned into the other -> what the last step changes.
 KIN = {
@@ -171,13 +176,26 @@ class Explanation:
     def _repr_html_(self) -> str:
         return str(self._render())
 
+    def to_section(self) -> Section:
+        """A section of the report page with the waterfall: `report.to_html(path, more=[explanation.to_section()])`."""
+        from bridgeval.report.page.page_data import PageData
+        from bridgeval.report.page.section import Chart, Section, render_charts
+
+        title = f"{self.first} and {self.second}"
+        chart = Chart(title, self._draw(), self.to_markdown().replace("`", ""), described=True)
+        about = "Two definitions on the same data, and what each parameter in which they differ adds."
+        return Section(re.sub(r"\W+", "-", title), title, render_charts(PageData({}, {}, {}), [chart]), about)
+
     def _render(self) -> Any:
-        from bridgeval.report.page.charts import draw_waterfall
         from bridgeval.report.page.rendering import render
 
+        return render("explanation.html", found=self, chart=self._draw())
+
+    def _draw(self) -> Drawing:
+        from bridgeval.report.page.charts import draw_waterfall
+
         bars = [(step.text, step.effect) for step in self.steps if _has_effect(step)]
-        chart = draw_waterfall((self.first, self.values[0]), bars, (self.second, self.values[1]))
-        return render("explanation.html", found=self, chart=chart)
+        return draw_waterfall((self.first, self.values[0]), bars, (self.second, self.values[1]))
 
 
 def _has_effect(step: Step) -> bool:
