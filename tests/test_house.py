@@ -44,6 +44,7 @@ LAYERS = (
         "joint_evaluation",
         "merging",
         "online",
+        "run_changes",
         "run_history",
         "saved_states",
         "slices",
