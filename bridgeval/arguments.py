@@ -2,7 +2,8 @@
 
 `checked` wraps a public function. An option of a wrong type, or out of range, is a BadParameterError that names it
 before anything is read; without this, the first line deep inside that cannot use the value raises whatever it raises.
-Data (recommendations, relevance, labels, ...) is not looked at here: loaders tell what is wrong with it.
+Data (recommendations, relevance, labels, ...) is not looked at here: loaders tell what is wrong with it. Text that
+names data elsewhere, a URL, is opened here, once, for what is behind the door may read it several times.
 
 To add an option, add its line to OPTIONS.
 """
@@ -19,6 +20,7 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
 from bridgeval.errors import BadParameterError
+from bridgeval.io.places import is_place, open_place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,7 +87,7 @@ def _are_limits(value: Any) -> bool:
 MOST_RESAMPLES, MOST_SEED = 10**7, 2**64 - 1
 TEXT = Option("text", _is_text)
 FLAG = Option("True or False", _is_flag)
-PATH = Option("a path", lambda value: isinstance(value, str | os.PathLike))
+PATH = Option("a path of this machine", lambda value: isinstance(value, str | os.PathLike) and not is_place(value))
 # Option -> what it takes; None is taken by every option whose default it is.
 OPTIONS: Mapping[str, Option] = {
     "alpha": number(0, 1, "0.05 is a common value"),
@@ -116,7 +118,7 @@ OPTIONS: Mapping[str, Option] = {
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """A public function whose options are checked against OPTIONS before it runs.
+    """A public function whose options are checked against OPTIONS, and whose URLs are opened, before it runs.
 
     >>> @checked
     ... def draw(*, seed: int = 0) -> int:
@@ -139,7 +141,9 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             # What goes on to another function may be None where that function's default is.
             if value is not None or (name in signature.parameters and name not in optional):
                 check_option(name, value)
-        return function(*args, **kwargs)
+        opened: Any = [open_place(value) if type(value) is str else value for value in args]
+        named: Any = {name: open_place(value) if type(value) is str else value for name, value in kwargs.items()}
+        return function(*opened, **named)
 
     return call
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import BridgevalWarning, ConfigError, InputError
 from bridgeval.io.columns import GAIN, RANK, SCORE
+from bridgeval.io.places import DUCKDB, hide_secrets, is_place, open_place
 from bridgeval.progress import announce
 
 if TYPE_CHECKING:
@@ -120,18 +121,30 @@ class Request:
         return tables
 
     @cached_property
+    def _places(self) -> dict[str, Any]:
+        """URL or query -> the local file or the relation behind it."""
+        return {path: open_place(path) for path in dict.fromkeys(self.files.values()) if is_place(path)}
+
+    def locate(self, path: str) -> Any:
+        """A path as it is; of a URL the local copy, of a query the relation."""
+        return self._places.get(path, path)
+
+    @cached_property
     def streamed(self) -> bool:
         """Whether lists or relevance are larger than memory, so that their paths are handed on and not their tables."""
         from bridgeval.io.datasets import estimate_memory, open_file_table, parse_bytes
+        from bridgeval.io.files import is_path
 
-        paths = [*self.recommendations.values(), *filter(None, [self.relevance])]
+        given = [*self.recommendations.values(), *filter(None, [self.relevance])]
+        paths = [path for path in map(self.locate, given) if is_path(path)]
         if self._loader_gets_paths:
             return False
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
         budget = parse_bytes(self.memory)
         try:
-            return any(table is not None and estimate_memory(table) > budget for table in map(open_file_table, paths))
+            tables = [open_file_table(os.fspath(path)) for path in paths]
+            return any(table is not None and estimate_memory(table) > budget for table in tables)
         except (ValueError, OSError):
             # The reader of the file explains what is wrong with it.
             return False
@@ -172,12 +185,13 @@ class Request:
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
+        found = self.locate(path)
         if self._loader_gets_paths:
-            return self._hand_on(path, names)
-        if self.streamed and kind in ("recommendations", "relevance"):
-            return path
+            return self._hand_on(found, names)
+        if not isinstance(found, str | os.PathLike) or (self.streamed and kind in ("recommendations", "relevance")):
+            return found
         with announce(f"reading {path}"):
-            return read_input(path, kind, names, self.text_ids)
+            return read_input(os.fspath(found), kind, names, self.text_ids)
 
     @property
     def _loader_gets_paths(self) -> bool:
@@ -185,7 +199,7 @@ class Request:
 
         return plugins.installed().gets_paths(self.loader)
 
-    def _hand_on(self, path: str, names: tuple[str, ...]) -> str:
+    def _hand_on(self, path: Any, names: tuple[str, ...]) -> Any:
         """A path that the loader reads itself."""
         if path == STDIN or names or self.text_ids:
             raise ConfigError(
@@ -325,9 +339,9 @@ def parse_system(text: str) -> tuple[str, str]:
     (('bpr', 'runs/1.parquet'), ('als', 'runs/als.tsv.gz'))
     """
     name, equals, path = text.partition("=")
-    if equals and name and "/" not in name and not os.path.exists(text):
+    if equals and name and "/" not in name and not is_place(text) and not os.path.exists(text):
         return name, path
-    bare = Path(text).name.partition(".")[0]
+    bare = DUCKDB[:-1] if text.startswith(DUCKDB) else Path(hide_secrets(text)).name.partition(".")[0]
     return ("stdin" if text == STDIN else bare or text), text
 
 
@@ -416,7 +430,7 @@ def resolve_path(config: str, name: str, value: Any) -> Any:
         return {key: resolve_path(config, name, one) for key, one in value.items()}
     if isinstance(value, list):
         return [resolve_path(config, name, one) for one in value]
-    if not isinstance(value, str) or value == STDIN:
+    if not isinstance(value, str) or value == STDIN or is_place(value):
         return value
     return os.path.join(os.path.dirname(config), value)
 

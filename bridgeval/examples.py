@@ -13,7 +13,7 @@ from bridgeval import plugins, spec
 from bridgeval.arguments import checked
 from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.plan import Execution, Plan
-from bridgeval.engine.source import Source, Sources
+from bridgeval.engine.source import Source
 from bridgeval.engine.state import ItemSums, UserTable
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.report.example_lists import ExampleItem, Examples, ExampleUser
@@ -118,15 +118,8 @@ def _read_metric(metric: str | Metric, convention: str | None) -> UserMetric:
 
 
 def _load(recommendations: Any, relevance: Any, evaluation: Mapping[str, Any]) -> Source:
-    given = {name: argument for name, argument in evaluation.items() if name not in NOT_LOADED}
-    source: Any = plugins.installed().load(recommendations, relevance, evaluation.get("loader"), **given).source
-    if isinstance(source, Sources):
-        raise InputError(
-            "these recommendations hold several evaluations, but only one can be looked at",
-            f"{type(recommendations).__name__}",
-            "give one of them, e.g. one fold of one experiment",
-        )
-    return source
+    given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
+    return plugins.installed().load(recommendations, relevance, evaluation.get("loader"), **given).source
 
 
 def _measure(source: Source, metric: UserMetric, k: int, how: Execution) -> tuple[dict[str, UserTable], ItemSums]:

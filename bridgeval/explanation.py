@@ -298,8 +298,10 @@ def is_kin(first: type[Metric], second: type[Metric]) -> bool:
 def compare_metrics(first: Metric, second: Metric) -> list[Switch]:
     """The parameters that two metrics share and in which they differ; then their formulas, if these are two."""
     before, after = first.parameters, second.parameters
-    shared = [name for name in before if name in _list_shared(type(first), type(second))]
-    changes = [Switch(name, before[name], after[name]) for name in shared if before[name] != after[name]]
+    shared = _list_shared(type(first), type(second))
+    changes = [
+        Switch(name, before[name], after[name]) for name in before if name in shared and before[name] != after[name]
+    ]
     formulas = [] if type(first) is type(second) else [Switch(METRIC, first.name, second.name)]
     return changes + formulas
 

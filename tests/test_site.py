@@ -20,7 +20,29 @@ from tests.test_docs import PAGES, ROOT
 
 DOCS = ROOT / "docs"
 BUILT = DOCS / "_build" / "html"
-LOOKED_AT = ("index.html", "start/analyst.html", "reference/generated/metrics/nDCG.html", "eight-ndcgs.html")
+LOOKED_AT = (
+    "index.html",
+    "start/analyst.html",
+    "start/author.html",
+    "start/pipeline.html",
+    "start/contributor.html",
+    "tutorials/two-recommenders.html",
+    "tutorials/whose-number.html",
+    "howto/which-definition.html",
+    "conventions.html",
+    "how-it-works.html",
+    "benchmarks.html",
+    "eight-ndcgs.html",
+    "reference/bibliography.html",
+    "reference/commands.html",
+    "reference/generated/metrics.html",
+    "reference/generated/metrics/nDCG.html",
+    "reference/generated/errors.html",
+    "reference/generated/bridgeval.html",
+    "search.html",
+)
+PHONE = {"width": 375, "height": 700}
+DESK = {"width": 1280, "height": 900}
 
 
 @pytest.fixture
@@ -35,7 +57,8 @@ def test_every_metric_has_a_formula_and_its_sources_are_in_the_bibliography(refe
     formulas = reference.read_formulas()
     assert set(formulas) == set(reference.list_metrics())
     known = set(re.findall(r"^@\w+\{(\w+),", (DOCS / "site_pages/references.bib").read_text(encoding="utf-8"), re.M))
-    assert {key for one in formulas.values() for key in one.sources} == known
+    cited = {key for page in PAGES for key in re.findall(r"\{cite:[pt]\}`(\w+)`", page.read_text(encoding="utf-8"))}
+    assert {key for one in formulas.values() for key in one.sources} | cited == known
 
 
 def test_every_public_name_metric_error_and_convention_has_its_place(reference):
@@ -105,7 +128,7 @@ def browser() -> Iterator[Any]:
 @pytest.mark.browser
 @pytest.mark.parametrize("path", LOOKED_AT)
 def test_a_page_asks_no_other_host_prints_no_error_and_fits_a_phone(path, site, browser):
-    page = browser.new_page(viewport={"width": 375, "height": 700})
+    page = browser.new_page(viewport=PHONE)
     requests, errors = [], []
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
@@ -114,6 +137,33 @@ def test_a_page_asks_no_other_host_prints_no_error_and_fits_a_phone(path, site, 
     assert [url for url in requests if not url.startswith((site, "data:"))] == []
     assert errors == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.close()
+
+
+@pytest.mark.site
+@pytest.mark.browser
+@pytest.mark.parametrize("path", LOOKED_AT)
+def test_axe_finds_no_serious_fault(path, site, browser):
+    from axe_playwright_python.sync_playwright import Axe
+
+    for viewport, scheme in ((PHONE, "dark"), (DESK, "light")):
+        page = browser.new_page(viewport=viewport, color_scheme=scheme)
+        page.goto(f"{site}/{path}")
+        found = Axe().run(page).response["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert serious == []
+        page.close()
+
+
+@pytest.mark.site
+@pytest.mark.browser
+def test_tutorials_and_the_paper_show_their_pictures(site, browser):
+    page = browser.new_page()
+    for path, pictures in (("tutorials/two-recommenders", 2), ("tutorials/whose-number", 1), ("eight-ndcgs", 3)):
+        page.goto(f"{site}/{path}.html")
+        drawn = page.locator("article img, div.cell_output svg:not(button svg)")
+        assert drawn.count() == pictures, path
+        assert all(one.bounding_box()["width"] > 300 for one in drawn.all()), path
     page.close()
 
 

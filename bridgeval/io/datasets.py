@@ -6,16 +6,19 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.dataset as pa_dataset
 
 from bridgeval.errors import BadParameterError, InputError
 from bridgeval.io.columns import ITEM, find_named
-from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, read_or_explain
+from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, open_parquet, read_or_explain
 from bridgeval.io.lazy_frames import LazyFrame, Schematic, is_list
 from bridgeval.io.list_columns import find_nested
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pa_dataset
 
 # Memory of a row during the evaluation: its columns, its codes, and their copies grouped by user.
 BYTES_PER_ROW = 120
@@ -34,11 +37,13 @@ def open_dataset(path: str) -> pa_dataset.Dataset | None:
     if head.startswith(b"PAR1"):
         partitioned = "hive" if os.path.isdir(path) else None
         source = path if partitioned else files
-        found = read_or_explain(path, lambda: pa_dataset.dataset(source, format="parquet", partitioning=partitioned))
+        found = read_or_explain(path, lambda: open_parquet(source, partitioning=partitioned))
         return None if find_nested(found.schema) else found
     separator = next((mark for mark in ("\t", ",", ";") if mark.encode() in head), None)
     if separator is None or detect_kind(head) != "text" or not re.match(rb"[\w\"]", head.removeprefix(b"\xef\xbb\xbf")):
         return None
+    import pyarrow.dataset as pa_dataset
+
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
     dataset = read_or_explain(path, lambda: pa_dataset.dataset(files, format=text))
     check_text(dataset.schema, path)
@@ -71,7 +76,7 @@ def _split_row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragme
 def _scan(
     piece: pa_dataset.Fragment, dataset: pa_dataset.Dataset, columns: list[str], rows: int
 ) -> Iterator[pa.RecordBatch]:
-    if isinstance(piece, pa_dataset.ParquetFileFragment):
+    if dataset.format.default_extname == "parquet":
         return piece.to_batches(schema=dataset.schema, columns=columns, batch_size=rows)
     # A scan of text reads ahead to the end of the file, despite its options; this reader, about forty blocks.
     wanted = pa_csv.ConvertOptions(column_types=dataset.schema, include_columns=columns, include_missing_columns=True)
@@ -87,6 +92,8 @@ def read_numbers_as_floats(dataset: pa_dataset.Dataset, names: Collection[str]) 
     fields = [
         f.with_type(pa.float64()) if f.name in names and pa.types.is_integer(f.type) else f for f in dataset.schema
     ]
+    import pyarrow.dataset as pa_dataset
+
     return pa_dataset.dataset(dataset.files, pa.schema(fields), dataset.format)
 
 

@@ -13,9 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.dataset as pa_dataset
 import pyarrow.json as pa_json
-import pyarrow.parquet as pa_parquet
 
 from bridgeval.errors import InputError
 from bridgeval.io.columns import ITEM, USER, find_named
@@ -63,18 +61,26 @@ def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> 
     """
     files = find_files(path)
     if _is_parquet(files[0]):
-        table = unnest_lists(read_or_explain(path, lambda: pa_dataset.dataset(files, format="parquet").to_table()))
+        table = unnest_lists(read_or_explain(path, lambda: open_parquet(files).to_table()))
     else:
         tables = [parse_table(pa.OSFile(file), file, names, text_ids) for file in files]
         table = read_or_explain(path, lambda: pa.concat_tables(tables))
     return _cast_ids_to_text(table) if text_ids else table
 
 
+def open_parquet(source: str | Sequence[str], **options: Any) -> Any:
+    """Parquet files as a data set of Arrow."""
+    # Imported here: it brings pandas along, 50 MB that a Spark worker has no use for.
+    from pyarrow import dataset
+
+    return dataset.dataset(source, format="parquet", **options)
+
+
 def read_schema(path: str) -> pa.Schema:
     """The schema that `read_table` would give, from the start of the first file alone."""
     file = find_files(path)[0]
     if _is_parquet(file):
-        schema = read_or_explain(path, lambda: pa_dataset.dataset(file, format="parquet").schema)
+        schema = read_or_explain(path, lambda: open_parquet(file).schema)
         return unnest_lists(schema.empty_table()).schema
     head = read_head(file)
     kind = detect_kind(head)
@@ -108,7 +114,9 @@ def parse_table(opened: pa.NativeFile, path: str, names: Sequence[str] = (), tex
     data = _decompress(opened, path)
     kind = detect_kind(data[:HEAD].to_pybytes())
     if kind == "parquet":
-        return unnest_lists(read_or_explain(path, lambda: pa_parquet.read_table(pa.BufferReader(data))))
+        from pyarrow import parquet
+
+        return unnest_lists(read_or_explain(path, lambda: parquet.read_table(pa.BufferReader(data))))
     if kind == "numpy":
         raise InputError(f"{path!r} holds a matrix, not a table", "a .npy file", "read it with bridgeval.Scores")
     if kind == "binary":

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pa_parquet
 
 from bridgeval.engine.state import Floats, UserTable
@@ -155,7 +154,11 @@ def _name_partitions(path: str | os.PathLike[str]) -> Any:
     part = _find_part(path) if os.path.isdir(path) else None
     folders = [] if part is None else os.path.relpath(part, path).split(os.sep)[:-1]
     fields = [pa.field(folder.partition("=")[0], pa.string()) for folder in folders]
-    return pa_dataset.partitioning(pa.schema(fields), flavor="hive") if fields else None
+    if not fields:
+        return None
+    import pyarrow.dataset as pa_dataset
+
+    return pa_dataset.partitioning(pa.schema(fields), flavor="hive")
 
 
 def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTable]]:

@@ -73,6 +73,13 @@ def test_a_tied_pair_is_won_by_order_halved_or_lost():
     assert list(bridgeval.evaluate(scores, TRUTH, names).values()) == pytest.approx([3 / 4, 3.5 / 4, 3 / 4])
 
 
+def test_at_the_last_place_of_their_group_hits_count_against_each_other():
+    scores = {1: {"a": 2.0, "x": 1.0, "b": 1.0, "c": 1.0, "y": 0.5}}
+    # Of 6 pairs (b, x) and (c, x) are lost; a has place 1, b and c both have place 4.
+    report = bridgeval.evaluate(scores, {1: ["a", "b", "c"]}, ['RocAuc(tied="lost")', 'RocAuc(tied="last")'])
+    assert list(report.values()) == pytest.approx([4 / 6, 3 / 6])
+
+
 def test_sums_variance_and_the_ninetieth_percentile_of_users():
     shown = {user: ["a"] if user < 2 else ["x"] for user in range(5)}
     truth = {user: ["a"] for user in range(5)}

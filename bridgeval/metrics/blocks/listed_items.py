@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import keep_columns, sum_by_code
@@ -95,19 +96,28 @@ class HistoryCells(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ItemCounts(Block[Cumulative]):
-    """The number of the first k places of all lists that hold each item of the vocabulary: `[V]` float64."""
+    """The number of the first k places of all lists that hold each item of the vocabulary: `[V]` float64.
+
+    Attributes:
+        p: place j counts as `p^(j - 1)`.
+    """
 
     ranking: Ranking
     counted: Counted
+    p: float = 1.0
 
     def make(self, blocks: Blocks) -> Cumulative:
         items, size = blocks[ListedItems(self.ranking, self.counted)], blocks.batch.shown.pad
-        return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size))
+        if self.p == 1:
+            return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size))
+        weights = (self.p ** torch.arange(len(items), dtype=torch.float64, device=blocks.device))[:, None]
+        weights = weights.expand(items.shape)
+        return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size, weights[places]))
 
 
-def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Tensor:
+def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric, p: float = 1.0) -> Tensor:
     """`[V]` float64: how many of the first k places of all lists hold each item."""
-    return blocks[ItemCounts(metric.ranking, metric.population)].up_to(metric.k)
+    return blocks[ItemCounts(metric.ranking, metric.population, p)].up_to(metric.k)
 
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:
