@@ -182,9 +182,9 @@ class Explanation:
         from bridgeval.report.page.section import Chart, Section, render_charts
 
         title = f"{self.first} and {self.second}"
-        chart = Chart(title, self._draw(), self.to_markdown().replace("`", ""), described=True)
-        about = "Two definitions on the same data, and what each parameter in which they differ adds."
-        return Section(re.sub(r"\W+", "-", title), title, render_charts(PageData({}, {}, {}), [chart]), about)
+        chart = Chart(title, self._draw(), "what each parameter adds to the first number or takes from it", wide=True)
+        body = render_charts(PageData({}, {}, {}), [chart])
+        return Section(re.sub(r"\W+", "-", title), title, body, self.to_markdown().replace("`", ""))
 
     def _render(self) -> Any:
         from bridgeval.report.page.rendering import render
