@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridgeval import spec
 from bridgeval.arguments import checked
 from bridgeval.engine.metric import FLAT, Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
+
+if TYPE_CHECKING:
+    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.section import Section
 
 # The step from one native metric to another, where two have formulas of the same parts.
 METRIC = "metric"
@@ -205,13 +210,26 @@ class Explanation:
     def _repr_html_(self) -> str:
         return str(self._render())
 
+    def to_section(self) -> Section:
+        """A section of the report page with the waterfall: `report.to_html(path, more=[explanation.to_section()])`."""
+        from bridgeval.report.page.page_data import PageData
+        from bridgeval.report.page.section import Chart, Section, render_charts
+
+        title = f"{self.first} and {self.second}"
+        chart = Chart(title, self._draw(), self.to_markdown().replace("`", ""), described=True)
+        about = "Two definitions on the same data, and what each parameter in which they differ adds."
+        return Section(re.sub(r"\W+", "-", title), title, render_charts(PageData({}, {}, {}), [chart]), about)
+
     def _render(self) -> Any:
-        from bridgeval.report.page.charts import draw_waterfall
         from bridgeval.report.page.rendering import render
 
+        return render("explanation.html", found=self, chart=self._draw())
+
+    def _draw(self) -> Drawing:
+        from bridgeval.report.page.charts import draw_waterfall
+
         bars = [(step.text, step.effect) for step in self.steps if _has_effect(step)]
-        chart = draw_waterfall((self.first, self.values[0]), bars, (self.second, self.values[1]))
-        return render("explanation.html", found=self, chart=chart)
+        return draw_waterfall((self.first, self.values[0]), bars, (self.second, self.values[1]))
 
 
 def _has_effect(step: Step) -> bool:
@@ -280,8 +298,10 @@ def is_kin(first: type[Metric], second: type[Metric]) -> bool:
 def compare_metrics(first: Metric, second: Metric) -> list[Switch]:
     """The parameters that two metrics share and in which they differ; then their formulas, if these are two."""
     before, after = first.parameters, second.parameters
-    shared = [name for name in before if name in _list_shared(type(first), type(second))]
-    changes = [Switch(name, before[name], after[name]) for name in shared if before[name] != after[name]]
+    shared = _list_shared(type(first), type(second))
+    changes = [
+        Switch(name, before[name], after[name]) for name in before if name in shared and before[name] != after[name]
+    ]
     formulas = [] if type(first) is type(second) else [Switch(METRIC, first.name, second.name)]
     return changes + formulas
 

@@ -37,7 +37,15 @@ def fresh(tmp_path_factory):
     for what in ("torch==2.13.0", find_one("*.whl")):
         subprocess.run([*pip, what], check=True, env=CLEAN, cwd=place)
     print(f"\ninstalled in {time.monotonic() - started:.0f} s", file=sys.stderr)
+    packages = next((place / "env" / "lib").glob("python*")) / "site-packages"
+    sizes = {name: measure(packages / name) for name in ("", "torch", "bridgeval")}
+    print(", ".join(f"{name or 'all'} {size / 1e6:,.0f} MB" for name, size in sizes.items()), file=sys.stderr)
     return place
+
+
+def measure(folder):
+    """The bytes of the files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def run(fresh, *command):

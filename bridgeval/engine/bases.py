@@ -21,6 +21,7 @@ from bridgeval.engine.blocks import (
     ItemColumn,
     Ranked,
     Relevant,
+    RelevantCount,
     RelevantScores,
     ShownColumn,
     UserColumn,
@@ -140,6 +141,7 @@ class JoinedPairs:
         rows: `[n]` the user of each pair, as row of the batch.
         predicted: `[n]` float64 scores.
         actual: `[n]` float64 gains.
+        known: `[n]` bool: which of these are pairs; None if all are.
         unpredicted: `[B]` truth rows without a prediction.
         unasked: `[B]` predictions without a truth row.
     """
@@ -147,6 +149,7 @@ class JoinedPairs:
     rows: Tensor
     predicted: Tensor
     actual: Tensor
+    known: Tensor | None
     unpredicted: Tensor
     unasked: Tensor
 
@@ -161,12 +164,14 @@ class Joined(Block[JoinedPairs]):
     def make(self, blocks: Blocks) -> JoinedPairs:
         truth = blocks[Relevant(self.relevance)]
         rows, at, predicted = blocks[RelevantScores(self.ranking, self.relevance)]
-        found = sum_by_code(rows, len(blocks)).long()
+        known = None if predicted.is_cpu else predicted == predicted
+        found = sum_by_code(rows, len(blocks), known).long()
         return JoinedPairs(
             rows,
             predicted.double(),
             truth.gains[rows, at].double(),
-            truth.counts - found,
+            known,
+            blocks[RelevantCount(self.relevance)] - found,
             blocks[CandidateCount(self.ranking)] - found,
         )
 
@@ -196,12 +201,11 @@ class RowMetric(UserMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         pairs = blocks[Joined(self.ranking, self.relevance)]
-        total = torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
-        count = torch.zeros_like(total)
-        values = self.rows(pairs.predicted, pairs.actual).double()
-        total.index_add_(0, pairs.rows, values)
-        count.index_add_(0, pairs.rows, torch.ones_like(values))
-        return self.finish(total / count)
+        values = self.rows(pairs.predicted, pairs.actual)
+        if pairs.known is not None:
+            values = values.masked_fill(~pairs.known, 0)
+        total = sum_by_code(pairs.rows, len(blocks), values)
+        return self.finish(total / sum_by_code(pairs.rows, len(blocks), pairs.known))
 
     def start(self) -> State:
         return RowState() if self._over_pairs else super().start()
@@ -210,8 +214,8 @@ class RowMetric(UserMetric):
         if not self._over_pairs:
             return super().update(blocks)
         pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
-        values = self.rows(pairs.predicted, pairs.actual).double()
-        moments: Any = blocks.finish(lambda kept, values: Moments.of(values[kept]), counted[pairs.rows], values)
+        values, kept = self.rows(pairs.predicted, pairs.actual).double(), counted[pairs.rows]
+        moments: Any = blocks.measure(kept if pairs.known is None else kept & pairs.known, values)
         unpredicted: Any = (pairs.unpredicted * counted).sum()
         unasked: Any = pairs.unasked.sum()
         return RowState(moments, unpredicted, unasked)

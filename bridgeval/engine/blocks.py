@@ -8,6 +8,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,15 +37,17 @@ from bridgeval.batch.ranking import (
     skip_items,
 )
 from bridgeval.batch.score_batch import ScoreBatch
-from bridgeval.batch.transfer import Pending
+from bridgeval.batch.transfer import Pending, PendingMoments
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import State
+from bridgeval.engine.state import Moments, State
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context
 
 T = TypeVar("T")
 _MISSING: Any = object()
+# The cutoff beyond the end of every list: of metrics that are asked for without one.
+WHOLE = sys.maxsize
 # The policies without a threshold, made and checked once and not for every batch.
 EVERY_ROW = {
     one.duplicates: one
@@ -114,6 +117,13 @@ class Blocks:
             return Pending(make, tensors)
         return make(*(one.numpy() for one in tensors))
 
+    def measure(self, counted: Tensor, values: Tensor) -> State:
+        """The moments of the values `[n]` that count; on a device those of all metrics are taken together."""
+        if self.device.type != "cpu":
+            pending: Any = PendingMoments(values, counted)
+            return pending
+        return Moments.of(values.numpy()[counted.numpy()])
+
     def check(self, wrong: Tensor, complain: Callable[[], None]) -> None:
         """Calls `complain`, which raises, if the flag is true; on a device not before the results of the batch come
         back, so that the host does not wait for each check.
@@ -133,6 +143,13 @@ class Blocks:
     def reads_whole_lists(self) -> bool:
         """Whether the largest cutoff is beyond the end of every list."""
         return self.depth is None or self.depth >= self.batch.shown.width
+
+    def count_places(self) -> int:
+        """More places than a list, a cutoff or a row that stays at its rank has: a power of two, so that tables by
+        place can be kept from batch to batch.
+        """
+        cutoff = max((k for k in self.cutoffs if k != WHOLE), default=0)
+        return 1 << (self.batch.shown.width + max(self.batch.relevant.width, cutoff)).bit_length()
 
     @property
     def context(self) -> Context:
@@ -415,7 +432,11 @@ class ShownGains(Block[Tensor]):
 
 @dataclass(frozen=True)
 class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
-    """Row, column of the relevant list and score of every relevant item that was scored: `[n]` each."""
+    """Row, column of the relevant list and score of every relevant item that was scored: `[n]` each.
+
+    On a device all cells of the relevant lists may be among them, with the score NaN where an item has none: to leave
+    them out takes a wait.
+    """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
@@ -424,8 +445,12 @@ class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
         shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
         if isinstance(shown, ScoreBatch):
             scores, known = rank_counts.pick_scores(shown, self.ranking, relevant)
-            rows, columns = torch.nonzero(known, as_tuple=True)
-            return rows, columns, scores[rows, columns]
+            if known.is_cpu:
+                rows, columns = torch.nonzero(known, as_tuple=True)
+                return rows, columns, scores[rows, columns]
+            cells = torch.arange(known.numel(), device=known.device)
+            width = max(known.shape[1], 1)
+            return cells // width, cells % width, scores.masked_fill(~known, torch.nan).view(-1)
         ranked = blocks[Ranked(self.ranking, whole=True)]
         rows, places, columns = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
         return rows, columns, ranked.gather(shown.column("score"))[rows, places]

@@ -92,7 +92,7 @@ class ListNovelty(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         items = blocks[ListedItems(self.ranking)]
         cells = by_item(blocks[self.novelty], items) * discounts("log2", len(items), blocks.device)[:, None]
-        return Cumulative.of_places(blocks.cutoffs, lambda places: cells[places].sum(0))
+        return Cumulative.of_cells(blocks.cutoffs, cells, dim=0)
 
 
 def expected_novelty(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) -> Tensor:
