@@ -251,7 +251,7 @@ class ListedCategories(Block[Cumulative]):
         none = int(codes.max()) + 1 if codes.numel() else 0
         codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid | (codes < 0), none)
         new = ((codes != none) & ~find_repeats(codes, none)).double()
-        return Cumulative.of_places(blocks.cutoffs, lambda places: new[:, places].sum(1))
+        return Cumulative.of_cells(blocks.cutoffs, new, dim=1)
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ def examples(data: PageData) -> Section | None:
         f"Users with the worst and the best {found.metric}; of equal ones those with more relevant items.{several} "
         f"Lists are the first {found.k} places, and ✓ marks a hit. Follow a user to the lists."
     )
-    return Section("examples", "Users and items", render_examples(found), about)
+    body = render_examples(found, render_exports("examples", csv=found.to_csv()))
+    return Section("examples", "Users and items", body, about)
 
 
-def render_examples(found: Examples) -> Markup:
-    """The tables and lists, for the page and for notebooks."""
-    exports = render_exports("examples", csv=found.to_csv())
+def render_examples(found: Examples, exports: Markup | None = None) -> Markup:
+    """The tables and lists; without exports, as in a notebook, they have no anchors and no tools either."""
     return render("examples.html", found=found, show=show_id, exports=exports)
