@@ -128,6 +128,7 @@ class Report(Exports, Mapping[str, float]):
         by: the kinds of slices that were asked for.
         item_slices: per-user values in slices of items.
         origin: the kind of frame that the lists came in.
+        device: where it ran, e.g. "cpu" or "cuda:0".
     """
 
     results: Mapping[str, Result]
@@ -140,6 +141,7 @@ class Report(Exports, Mapping[str, float]):
     by: tuple[Labels, ...] = ()
     item_slices: tuple[ItemSlice, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    device: str = field(default="cpu", compare=False)
 
     @property
     def systems(self) -> Mapping[str, Report]:
@@ -273,11 +275,13 @@ def build_report(
     loader: str = "",
     label: str = "",
     is_part: bool = False,
+    device: str = "cpu",
 ) -> Report:
     """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored.
 
     Args:
         is_part: whether others will be merged with it, so that it may have no user.
+        device: where it ran.
     """
     notes = next(iter(results.values())).notes
     population = Population.of(notes)
@@ -294,7 +298,7 @@ def build_report(
     found = {name: results[metric] for name, metric in named.items()}
     if not is_part:
         _refuse_nobody(found, population)
-    return Report(found, named, population, loader, collected, label)
+    return Report(found, named, population, loader, collected, label, device=device)
 
 
 def _warn(notes: Mapping[str, Any], population: Population, asked: Iterable[Metric]) -> None:

@@ -120,7 +120,7 @@ class SparkSource:
             self._read_item_scores(plan.needs),
             kept,
             uuid.uuid4().hex if kept else "",
-            how.device.type,
+            str(how.device),
             how.batch_size,
             self.mask_seen,
         )
