@@ -17,7 +17,7 @@ from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
 
 if TYPE_CHECKING:
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
     from bridgeval.report.page.section import Section
 
 # The step from one native metric to another, where two have formulas of the same parts.
