@@ -1,8 +1,8 @@
 """Sections of the report page, offered by the hook that plugins use.
 
 A section is a function that takes the PageData and returns a Section, or None if it has nothing to show. To add one,
-write the function here, or in a file of its own if it is large (a template, if it needs one, goes into `templates/`), and
-name it in FIRST or LAST.
+write the function here, or in a file of its own if it is large, and name it in FIRST or LAST. Templates are in
+`templates/`.
 """
 
 from __future__ import annotations
