@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval import spec
 from bridgeval.arguments import checked
+from bridgeval.axes import AXES, METRIC, describe_axis
 from bridgeval.engine.metric import FLAT, Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
@@ -20,41 +21,6 @@ if TYPE_CHECKING:
     from bridgeval.report.page.drawing import Drawing
     from bridgeval.report.page.section import Section
 
-# The step from one native metric to another, where two have formulas of the same parts.
-METRIC = "metric"
-# Parameter -> what it decides, in words.
-AXES = {
-    METRIC: "the formula",
-    "k": "the cutoff",
-    "gain": "what a relevant item is worth",
-    "ideal": "the ideal list",
-    "discount": "how fast the weight of ranks falls",
-    "divide_by": "the denominator",
-    "users": "the users averaged over",
-    "empty": "what a user without relevant items is worth",
-    "order": "whether lists are ranked by score or as given",
-    "ties": "the order of equal scores",
-    "duplicates": "whether a repeated item counts again",
-    "truth_duplicates": "whether a repeated relevant row counts again",
-    "masked": "whether items scored -inf are part of the list",
-    "cut": "how many rows are kept before repeated items are removed",
-    "gaps": "whether places that ranks leave out stay empty",
-    "above": "the gain above which an item is relevant",
-    "at_least": "the gain from which on an item is relevant",
-    "unjudged": "whether items without a judgment are places",
-    "over": "how the users' values are summarized",
-    "confidence": "the confidence of the interval",
-    "lone": "the interval if only one user has a value",
-    "repeated": "whether a repeated item is a hit again",
-    "count": "whether hits are counted or only one is needed",
-    "mean_of": "which reciprocal ranks are averaged",
-    "seed": "the seed of random ties",
-    "score_above": "the score that a hit must exceed",
-    "tied": "what a pair of equal scores counts",
-    "one_sided": "what a list of hits or misses alone is worth",
-    "average": "whether the mean is over pairs or users",
-    "weight": "how users are weighted",
-}
 # Native metrics made of the same parts, so that one can be turned into the other -> what the last step changes.
 KIN = {
     frozenset({"Precision", "RPrecision"}): "the cutoff and the denominator, k or the user's number of relevant items",
@@ -86,7 +52,7 @@ class Switch:
     def words(self) -> str:
         if self.parameter == METRIC:
             return KIN.get(frozenset({self.before, self.after}), AXES[METRIC])
-        return AXES.get(self.parameter, self.parameter)
+        return describe_axis(self.parameter)
 
     @property
     def text(self) -> str:

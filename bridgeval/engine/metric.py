@@ -503,8 +503,8 @@ def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tenso
 
 
 def check_cutoff(name: str, k: object) -> None:
-    """Raises BadParameterError unless k is a whole number from 1 up."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    """Raises BadParameterError unless k is a whole number from 1 up to `WHOLE`, which is beyond every list."""
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= WHOLE:
         raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 
