@@ -9,7 +9,7 @@ INTEGRATIONS := .envs/integrations
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity cluster integrations wheel lowest bench docs format clean
+.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity cluster fuzz integrations wheel lowest bench docs format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -63,6 +63,12 @@ parity: $(STAMP)  ## compare with the peers, each in an environment of its own
 cluster: $(STAMP)  ## test a standalone Spark cluster, and Spark Connect
 	$(PIP) "pyspark[connect]" hatchling
 	$(BIN)/python -m pytest -n 0 -m cluster tests/spark
+
+# Hostile cases for so long, then a command interrupted 200 times. A failure prints its seed.
+FUZZ_SECONDS ?= 600
+fuzz: $(STAMP)  ## damaged files, wrong types, odd names, laws on random data, signals, full disks
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+	$(BIN)/python -m tests.fuzz.interruptions 200
 
 # Libraries that pin their own versions of pandas, Arrow and many others: an environment of their own.
 $(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt

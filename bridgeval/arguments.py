@@ -19,7 +19,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
-from bridgeval.errors import BadParameterError, shorten
+from bridgeval.errors import BadParameterError, quote
 from bridgeval.io.places import is_place, open_place
 
 P = ParamSpec("P")
@@ -80,7 +80,7 @@ def _is_loader(value: Any) -> bool:
 
 
 def _is_path(value: Any) -> bool:
-    return isinstance(value, str | os.PathLike) and "\0" not in str(os.fspath(value)) and not is_place(value)
+    return isinstance(value, str | os.PathLike) and not is_place(value) and "\0" not in str(os.fspath(value))
 
 
 def _is_budget(value: Any) -> bool:
@@ -163,4 +163,4 @@ def check_option(name: str, value: Any) -> None:
     """Raises BadParameterError if an option cannot be used; an option without a line in OPTIONS passes."""
     option = OPTIONS.get(name)
     if option is not None and not option.accepts(value):
-        raise BadParameterError(f"{name} must be {option.words}", shorten(repr(value)), option.hint, argument=name)
+        raise BadParameterError(f"{name} must be {option.words}", quote(value), option.hint, argument=name)

@@ -8,7 +8,7 @@ from functools import cache
 from numbers import Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from bridgeval.errors import BadParameterError, shorten
+from bridgeval.errors import BadParameterError, quote
 
 PLAIN = (str, int, float, bool, type(None))
 # Declared type -> the types of values, and the words for them.
@@ -34,10 +34,10 @@ def check_choices(owner: Any, name: str) -> None:
         right = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
         if choices and not (right and value in choices):
             options = f"choose one of {', '.join(map(repr, choices))}"
-            raise BadParameterError(f"{name} has no {parameter}={shorten(repr(value))}", hint=options)
+            raise BadParameterError(f"{name} has no {parameter}={quote(value)}", hint=options)
         if not right:
             raise BadParameterError(
-                f"{parameter} of {name} must be {words}", shorten(repr(value)), "see its docstring", argument=parameter
+                f"{parameter} of {name} must be {words}", quote(value), "see its docstring", argument=parameter
             )
 
 

@@ -383,7 +383,7 @@ def build_request(settings: Mapping[str, Any], source: str = "") -> Request:
     """
     found = {name: _as_tuple(value) if name in LISTS else value for name, value in settings.items()}
     systems = found.get("recommendations")
-    if isinstance(systems, str | list | tuple):
+    if isinstance(systems, str) or (isinstance(systems, list | tuple) and all(isinstance(one, str) for one in systems)):
         found["recommendations"] = name_systems(map(parse_system, _as_tuple(systems)))
     return _validate(found, source) if source else Request(**found)
 

@@ -75,6 +75,18 @@ def shorten(text: str, length: int = 80) -> str:
     return text if len(text) <= length else f"{text[:length]}... ({len(text):,} characters)"
 
 
+def quote(value: Any) -> str:
+    """The repr of any value, cut where it is long; its type where it has none.
+
+    >>> quote("a"), quote([0] * 99)
+    ("'a'", '[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0... (297 characters)')
+    """
+    try:
+        return shorten(repr(value))
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+
+
 class BridgevalError(Exception):
     """The root of the tree.
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -45,9 +46,13 @@ def open_dataset(path: str) -> pa_dataset.Dataset | None:
     import pyarrow.dataset as pa_dataset
 
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
-    dataset = read_or_explain(path, lambda: pa_dataset.dataset(files, format=text))
+    # Of a part without rows nobody knows the types.
+    for file in files:
+        dataset = read_or_explain(path, partial(pa_dataset.dataset, file, format=text))
+        if not all(pa.types.is_null(field.type) for field in dataset.schema):
+            break
     check_text(dataset.schema, path)
-    return dataset
+    return read_or_explain(path, lambda: pa_dataset.dataset(files, dataset.schema, text))
 
 
 def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:

@@ -70,14 +70,6 @@ def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> 
     return _cast_ids_to_text(table) if text_ids else table
 
 
-def open_parquet(source: str | Sequence[str], **options: Any) -> Any:
-    """Parquet files as a data set of Arrow."""
-    # Imported here: it brings pandas along, 50 MB that a Spark worker has no use for.
-    from pyarrow import dataset
-
-    return dataset.dataset(source, format="parquet", **options)
-
-
 def _open(file: str) -> pa.NativeFile:
     return read_or_explain(file, lambda: pa.OSFile(file), "check the path and its permissions")
 
@@ -92,6 +84,14 @@ def _concatenate(tables: Sequence[pa.Table], files: Sequence[str]) -> pa.Table:
             raise InputError(f"{file!r} does not go on where {own!r} ends", found, "give parts of one table")
     # Columns that a part has more or less than another are no part of one table either.
     return read_or_explain(own, lambda: pa.concat_tables([table for table, _ in parts]))
+
+
+def open_parquet(source: str | Sequence[str], **options: Any) -> Any:
+    """Parquet files as a data set of Arrow."""
+    # Imported here: it brings pandas along, 50 MB that a Spark worker has no use for.
+    from pyarrow import dataset
+
+    return dataset.dataset(source, format="parquet", **options)
 
 
 def read_schema(path: str) -> pa.Schema:

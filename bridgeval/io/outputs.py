@@ -14,6 +14,7 @@ from glob import glob
 from typing import Any
 
 from bridgeval.errors import ConfigError
+from bridgeval.io.places import is_place
 
 # A report, its page and the values of some thousand users take less.
 LEAST_ROOM = 1 << 20
@@ -106,3 +107,13 @@ def _holds(given: Any, target: str) -> bool:
         real == target or (target.startswith(real + os.sep) and target.endswith(".parquet"))
         for real in map(os.path.realpath, found)
     )
+
+
+def is_inside(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Whether a path, or a glob, is in a folder, wherever links lead; a URL is in none.
+
+    >>> is_inside("data/a.csv", "data"), is_inside("data/../b.csv", "data")
+    (True, False)
+    """
+    root = os.path.realpath(folder or os.curdir)
+    return not is_place(path) and os.path.realpath(path).startswith(root.rstrip(os.sep) + os.sep)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bridgeval.engine.state import UserTable
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, InputError
 from bridgeval.io.documents import read_json
 from bridgeval.report.exports import Exports, Reports, write_text
 from bridgeval.report.manifest import Described
@@ -133,7 +133,11 @@ def read_run(path: Path) -> Run | None:
         return None
     check_report(document, os.fspath(path), hint)
     about = document["manifest"]["run"]
-    created = datetime.fromisoformat(about["created"])
+    try:
+        created = datetime.fromisoformat(about["created"])
+    except ValueError as error:
+        raise InputError(f"{os.fspath(path)!r} has no time", str(error), hint) from error
+    created = created if created.tzinfo else created.replace(tzinfo=UTC)
     rows = {row["metric"]: _read_row(row) for row in document["results"] if row["slice"] == EVERYONE}
     inputs = document["manifest"].get("inputs", {})
     return Run(path, created, about["system"], tuple(about["tags"]), rows, about["label"], inputs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -23,9 +22,9 @@ class _Number(_Part):
     k: int | None
     slice: str
     value: float | None
-    low: float | None = None
-    high: float | None = None
-    users: int | None = None
+    low: float | None
+    high: float | None
+    users: int | None
 
 
 class _Definition(_Part):
@@ -41,7 +40,7 @@ class _Input(_Part):
 
 
 class _Saved(_Part):
-    created: datetime = Field(strict=False)
+    created: str
     system: str
     tags: list[str]
     label: str

@@ -87,7 +87,7 @@ def verified(rng: Random, folder: Path) -> None:
     document = json.loads(json.dumps(document, default=lambda _: None).replace("NaN", "null"))
     for name in ("out", "state", "per_user", "report", "store", "log"):
         if rng.random() < 0.1:
-            document["manifest"]["request"][name] = ["jsonl"] if name == "log" else "recs.csv"
+            document["manifest"]["request"][name] = ["jsonl"] if name == "log" else rng.choice(["recs.csv", "new"])
     write_bent(path, document, rng)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     try:
