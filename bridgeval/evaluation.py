@@ -136,7 +136,8 @@ def evaluate(
             check_mask(source.offers)
     if state is not None:
         in_spark = is_spark_frame(recommendations) or is_spark_frame(relevance)
-        plan = prepare_states(state, plan, loaded.sources, with_users=per_user or not in_spark)
+        inputs = (recommendations, relevance, *given.values())
+        plan = prepare_states(state, plan, loaded.sources, per_user or not in_spark, inputs)
     if history is not None:
         _compare_times(relevance, history, columns)
     reports = {}

@@ -12,7 +12,7 @@ from bridgeval.batch.kernels import sum_by_code
 from bridgeval.engine.bases import Joined, RowMetric
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.state import State, Sums
-from bridgeval.engine.summary import NEVER_NEGATIVE, Bounds, Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, Result
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class R2(RatingError):
 
     name = "R2"
     higher_is_better = True
-    bounds: Bounds = (-torch.inf, 1.0)
+    bounds = (-torch.inf, 1.0)
 
     bias: Literal["counted", "removed"] = field(default="counted", kw_only=True)
     constant: Literal["undefined", "zero"] = field(default="undefined", kw_only=True)

@@ -17,6 +17,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, MissingContextWarning, UnknownMetricError, warn_caller
 from bridgeval.io.origin import Origin
 from bridgeval.report.exports import Exports
+from bridgeval.report.plain_text import show_hidden
 from bridgeval.report.table_view import format_note
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
@@ -209,7 +210,7 @@ class Report(Exports, Mapping[str, float]):
         return self.origin.restore(UserTable.side_by_side(tables) if wide else UserTable.together(tables))
 
     def __str__(self) -> str:
-        slices = self.slices.headlines() if self.slices else []
+        slices = [show_hidden(line) for line in self.slices.headlines()] if self.slices else []
         sentences = self.population.sentences(self.metrics.values())
         return "\n".join([str(self.wide()), "", *sentences, *self.notes(), *slices])
 

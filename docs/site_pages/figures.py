@@ -15,11 +15,9 @@ import pyarrow.compute as pc
 
 import bridgeval
 from bridgeval.demo import Sample, sample
-from site_pages.reference import list_conventions
+from site_pages.five_users import RELEVANT, SHOWN, K
+from site_pages.metric_pages import list_conventions
 
-# Shown and relevant items of the five users of docs/eight-ndcgs.md.
-SHOWN = {"U1": list("axbyz"), "U2": list("xa"), "U4": list("vwxyz"), "U5": list("xaybz")}
-RELEVANT = {"U1": list("abc"), "U2": ["a"], "U3": list("ab"), "U5": list("abcdefg")}
 # Metrics that are other names of nDCG, and a name that is not nDCG though it is computed as one.
 NDCG = ("nDCG", "nDCGRendle2020")
 NOT_SO_CALLED = ("cornac:NCRR",)
@@ -43,7 +41,7 @@ def list_ndcgs() -> list[str]:
     return [name for name in names if name not in NOT_SO_CALLED]
 
 
-def group_ndcgs(shown: Any = SHOWN, relevant: Any = RELEVANT, k: int = 5) -> dict[float, list[str]]:
+def group_ndcgs(shown: Any = SHOWN, relevant: Any = RELEVANT, k: int = K) -> dict[float, list[str]]:
     """Value of nDCG, to four places -> the evaluators that give it, highest value first."""
     names = [f"{name}@{k}" for name in list_ndcgs()]
     report = bridgeval.evaluate(shown, relevant, [f"nDCG@{k}", *names], progress=False)
