@@ -70,9 +70,10 @@ $(INTEGRATIONS)/.installed: pyproject.toml constraints-integrations.txt
 	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-integrations.txt torch==2.13.0 -e ".[integrations]"
 	@touch $@
 
-# Other libraries' warnings are theirs; ours are errors, as in all tests.
+# Other libraries' warnings are theirs; ours are errors, as in all tests, but for the two that pyproject.toml leaves out.
+OWN_WARNINGS := -W error::bridgeval.errors.BridgevalWarning -W ignore::bridgeval.errors.SeenItemsWarning -W ignore::bridgeval.errors.LeakageWarning
 integrations: $(INTEGRATIONS)/.installed  ## test trackers and training loops with the real packages
-	KERAS_BACKEND=torch $(INTEGRATIONS)/bin/python -m pytest -m integration -W default -W error::bridgeval.errors.BridgevalWarning tests/integrations
+	KERAS_BACKEND=torch $(INTEGRATIONS)/bin/python -m pytest -m integration -W default $(OWN_WARNINGS) tests/integrations
 
 wheel: $(STAMP)  ## build wheel and sdist in dist, and try the wheel in a fresh environment
 	rm -rf dist
@@ -85,9 +86,9 @@ LOWEST := .envs/lowest
 LOWEST_VERSIONS = $(shell $(PYTHON) -c "import tomllib; print(*(d.replace('>=', '==') for d in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']))")
 lowest:  ## test with the lowest versions of the dependencies
 	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS) -e . hatchling editables "pytest>=8" "pytest-xdist>=3.6" "hypothesis>=6.100" "polars>=1.20" "statsmodels>=0.14" "duckdb>=1.1"
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $(LOWEST_VERSIONS) -e . hatchling editables "pytest>=8" "pytest-xdist>=3.6" "hypothesis>=6.100" "polars>=1.20" "statsmodels>=0.14" "duckdb>=1.1" "aiohttp>=3.10"
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(patsubst %/pyproject.toml,-e ./%,$(wildcard plugins/*/pyproject.toml))
-	$(LOWEST)/bin/python -m pytest -n 2 -W default -W error::bridgeval.errors.BridgevalWarning -m "$(QUICK) and not browser" tests --ignore tests/spark --deselect tests/cli/test_config.py::test_the_published_schema_is_up_to_date --deselect tests/test_systems.py::test_every_export_has_the_same_numbers
+	$(LOWEST)/bin/python -m pytest -n 2 -W default $(OWN_WARNINGS) -m "$(QUICK) and not browser" tests --ignore tests/spark --deselect tests/cli/test_config.py::test_the_published_schema_is_up_to_date --deselect tests/test_systems.py::test_every_export_has_the_same_numbers
 
 bench: $(STAMP)  ## measure against the peers
 	$(BIN)/python benchmarks/peers/environments.py ir_measures pytrec_eval ranx rectools replay torchmetrics

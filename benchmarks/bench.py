@@ -88,6 +88,8 @@ class Bench:
         for _ in range(TURNS):
             yield Case("latency", ours, World(100, shown=10), 200)
         yield Case("command", Library("bridgeval evaluate", "command"), None)
+        page_users = ("--users", str(base))
+        yield Case("report page", Library("bridgeval page", "report_page", options=page_users), None)
         yield Case("spark", Library("bridgeval on Spark", "spark", options=("--json",)), None)
         for _ in range(TURNS):
             yield Case("files", read_files("1.5GB"), World(large), 1)

@@ -70,6 +70,7 @@ def goals(rows: Iterable[Row]) -> Iterator[Goal]:
     latency = results.of("latency", 100)
     found = f"{1000 * latency['wall']:.2f} ms" if latency else ""
     yield Goal("100 users x 10", "under 8 ms per call", found, latency["wall"] < 0.008 if latency else None)
+    yield from _page(next((row for row in results.rows if row["case"] == "report page"), None))
     for case, library, what, times in (
         ("command", "bridgeval evaluate", "`import torch, pandas, pyarrow`", 1.4),
         ("spark", "bridgeval on Spark", "shuffling and counting the rows", 1.5),
@@ -91,6 +92,17 @@ def _unsorted(results: Results) -> Iterator[Goal]:
         return
     ratio = many["wall"] / few["wall"]
     yield Goal(case, asked, f"{ratio:.2f}x ({many['wall']:.3g} s against {few['wall']:.3g} s)", ratio <= times)
+
+
+def _page(row: Row | None) -> Iterator[Goal]:
+    """The page of three systems: how soon it is made, how large it is, whether it moves while it opens."""
+    case = f"report page of {row['world']}" if row else "report page"
+    yield Goal(case, "made in under 10 s", f"{row['wall']:.1f} s" if row else "", row["wall"] < 10 if row else None)
+    size = f"{row['megabytes']:.2f} MB" if row else ""
+    yield Goal(case, "under 1.5 MB", size, row["megabytes"] < 1.5 if row else None)
+    opened = row is not None and "shift" in row
+    found = f"layout shift {row['shift']:g}, lists of a user open in {row['lists']:.2f} s" if row and opened else ""
+    yield Goal(case, "opens without a layout shift", found, row["shift"] == 0 if row and opened else None)
 
 
 def _speed_up(case: str, asked: str, peer: Row | None, ours: Row | None, times: float) -> Goal:

@@ -45,6 +45,8 @@ def cells(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
         other for other in rows if is_ours(other) and (other["case"], other["world"]) == (row["case"], row["world"])
     ]
     ratio = f"{row['wall'] / ours[0]['wall']:.1f}x" if ours else ""
+    if "megabytes" in row:
+        return case, row["library"], f"{row['wall']:.3f}", "", "", "", f"a file of {row['megabytes']:.2f} MB"
     if "floor" in row:
         return case, row["library"], f"{row['wall']:.3f}", "", "", "", f"floor {row['floor']:.3f} s"
     seconds = [f"{row[name]:.3f}" if row[name] < 10 else f"{row[name]:.1f}" for name in ("wall", "cpu")]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric as Metric, TopKMetric as TopKMetric, UserMetric as UserMetric
     from bridgeval.engine.summary import Result as Result
     from bridgeval.evaluation import evaluate as evaluate
+    from bridgeval.examples import find_examples as find_examples
     from bridgeval.explanation import explain as explain
     from bridgeval.hookspecs import hookimpl as hookimpl
     from bridgeval.identification import identify as identify
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bridgeval.online import OnlineEvaluator as OnlineEvaluator
     from bridgeval.report import Report as Report, Reports as Reports
     from bridgeval.report.comparison import Comparison as Comparison
+    from bridgeval.report.example_lists import Examples as Examples
     from bridgeval.run_history import Runs as Runs, read_runs as read_runs
     from bridgeval.slices import sliced as sliced
     from bridgeval.spec import parse as parse
@@ -49,6 +51,7 @@ _HOMES = {
     "Candidates": "bridgeval.batch.candidates",
     "Comparison": "bridgeval.report.comparison",
     "Convention": "bridgeval.convention",
+    "Examples": "bridgeval.report.example_lists",
     "Inspection": "bridgeval.inspection",
     "ListMetric": "bridgeval.engine.bases",
     "Metric": "bridgeval.engine.metric",
@@ -70,6 +73,7 @@ _HOMES = {
     "entry": "bridgeval.convention",
     "evaluate": "bridgeval.evaluation",
     "explain": "bridgeval.explanation",
+    "find_examples": "bridgeval.examples",
     "hookimpl": "bridgeval.hookspecs",
     "identify": "bridgeval.identification",
     "inspect": "bridgeval.inspection",

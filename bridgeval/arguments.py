@@ -2,7 +2,8 @@
 
 `checked` wraps a public function. An option of a wrong type, or out of range, is a BadParameterError that names it
 before anything is read; without this, the first line deep inside that cannot use the value raises whatever it raises.
-Data (recommendations, relevance, labels, ...) is not looked at here: loaders tell what is wrong with it.
+Data (recommendations, relevance, labels, ...) is not looked at here: loaders tell what is wrong with it. Text that
+names data elsewhere, a URL, is opened here, once, for what is behind the door may read it several times.
 
 To add an option, add its line to OPTIONS.
 """
@@ -18,7 +19,8 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, shorten
+from bridgeval.io.places import is_place, open_place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,6 +79,14 @@ def _is_loader(value: Any) -> bool:
     return _is_text(value) or all(hasattr(value, name) for name in ("name", "load"))
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike) and "\0" not in str(os.fspath(value)) and not is_place(value)
+
+
+def _is_budget(value: Any) -> bool:
+    return _is_text(value) or (isinstance(value, Integral) and not _is_flag(value))
+
+
 def _are_limits(value: Any) -> bool:
     return _is_text(value) or (isinstance(value, Iterable) and not isinstance(value, bytes))
 
@@ -85,7 +95,7 @@ def _are_limits(value: Any) -> bool:
 MOST_RESAMPLES, MOST_SEED = 10**7, 2**64 - 1
 TEXT = Option("text", _is_text)
 FLAG = Option("True or False", _is_flag)
-PATH = Option("a path", lambda value: isinstance(value, str | os.PathLike))
+PATH = Option("a path of this machine", _is_path)
 # Option -> what it takes; None is taken by every option whose default it is.
 OPTIONS: Mapping[str, Option] = {
     "alpha": number(0, 1, "0.05 is a common value"),
@@ -94,18 +104,22 @@ OPTIONS: Mapping[str, Option] = {
     "columns": Option("a mapping of parts to names of columns", _is_columns, 'give e.g. {"user": "customer"}'),
     "convention": Option("the name of a toolkit", _is_text, "`bridgeval list` names them"),
     "correction": TEXT,
+    "count": whole_number(1, 20, "5 is the default"),
     "digits": whole_number(0, 17, "give the number of decimals that were printed"),
     "family": TEXT,
+    "group": Option("a process group", lambda value: hasattr(value, "rank"), "torch.distributed makes them"),
     "halves": whole_number(1, MOST_RESAMPLES, "200 is the default"),
     "loader": Option("a loader or its name", _is_loader, "`bridgeval plugins` lists loaders"),
     "mask_seen": FLAG,
     "max_drop": Option("a limit or several", _are_limits, "give e.g. nDCG@10=1%"),
+    "memory": Option("a whole number of bytes, or text", _is_budget, "give e.g. '2GB'"),
     "nearest": whole_number(0, 10**6, "3 is the default"),
     "negatives": whole_number(1, 2**31 - 1, "99 is usual"),
     "other_inputs": FLAG,
     "pairs": TEXT,
     "per_user": FLAG,
     "power": number(0, 1, "0.8 is a common value"),
+    "progress": Option("True, False or a function", lambda value: _is_flag(value) or callable(value)),
     "resamples": whole_number(1, MOST_RESAMPLES, "10,000 are common"),
     "seed": whole_number(0, MOST_SEED, "0 is the default"),
     "state": PATH,
@@ -115,7 +129,7 @@ OPTIONS: Mapping[str, Option] = {
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """A public function whose options are checked against OPTIONS before it runs.
+    """A public function whose options are checked against OPTIONS, and whose URLs are opened, before it runs.
 
     >>> @checked
     ... def draw(*, seed: int = 0) -> int:
@@ -138,7 +152,9 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             # What goes on to another function may be None where that function's default is.
             if value is not None or (name in signature.parameters and name not in optional):
                 check_option(name, value)
-        return function(*args, **kwargs)
+        opened: Any = [open_place(value) if type(value) is str else value for value in args]
+        named: Any = {name: open_place(value) if type(value) is str else value for name, value in kwargs.items()}
+        return function(*opened, **named)
 
     return call
 
@@ -148,12 +164,3 @@ def check_option(name: str, value: Any) -> None:
     option = OPTIONS.get(name)
     if option is not None and not option.accepts(value):
         raise BadParameterError(f"{name} must be {option.words}", shorten(repr(value)), option.hint, argument=name)
-
-
-def shorten(text: str, length: int = 80) -> str:
-    """The text, cut where it is long.
-
-    >>> shorten("a" * 9, 5)
-    'aaaaa... (9 characters)'
-    """
-    return text if len(text) <= length else f"{text[:length]}... ({len(text):,} characters)"

@@ -8,7 +8,6 @@ import difflib
 import json
 import os
 import sys
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -18,14 +17,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import BridgevalWarning, ConfigError, InputError
 from bridgeval.io.columns import GAIN, RANK, SCORE
+from bridgeval.io.places import DUCKDB, hide_secrets, is_place, open_place
 from bridgeval.progress import announce
 
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
     from bridgeval.report import Report
+    from bridgeval.report.example_lists import Examples
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
+OUTPUTS = ("out", "report", "per_user", "state")
 LISTS = ("metrics", "by", "log", "tags", "recs_columns", "truth_columns", "history_columns")
 # The names of files that hold relevant items.
 TRUTH_NAMES = (
@@ -119,24 +121,39 @@ class Request:
         return tables
 
     @cached_property
+    def _places(self) -> dict[str, Any]:
+        """URL or query -> the local file or the relation behind it."""
+        return {path: open_place(path) for path in dict.fromkeys(self.files.values()) if is_place(path)}
+
+    def locate(self, path: str) -> Any:
+        """A path as it is; of a URL the local copy, of a query the relation."""
+        return self._places.get(path, path)
+
+    @cached_property
     def streamed(self) -> bool:
         """Whether lists or relevance are larger than memory, so that their paths are handed on and not their tables."""
         from bridgeval.io.datasets import estimate_memory, open_file_table, parse_bytes
+        from bridgeval.io.files import is_path
 
-        paths = [*self.recommendations.values(), *filter(None, [self.relevance])]
+        given = [*self.recommendations.values(), *filter(None, [self.relevance])]
+        paths = [path for path in map(self.locate, given) if is_path(path)]
         if self._loader_gets_paths:
             return False
         if STDIN in paths or self.recs_columns or self.truth_columns or self.text_ids:
             return False
         budget = parse_bytes(self.memory)
         try:
-            return any(table is not None and estimate_memory(table) > budget for table in map(open_file_table, paths))
+            tables = [open_file_table(os.fspath(path)) for path in paths]
+            return any(table is not None and estimate_memory(table) > budget for table in tables)
         except (ValueError, OSError):
             # The reader of the file explains what is wrong with it.
             return False
 
-    def check_sinks(self) -> None:
-        """Raises if a sink of `log` is not there, or a tag is none, before anything is evaluated."""
+    def check_outputs(self) -> None:
+        """Raises if an output cannot be written, a sink is not there or a tag is none; called before evaluating."""
+        from bridgeval.io.outputs import check_outputs
+
+        check_outputs({name: getattr(self, name) for name in OUTPUTS}, self.files.values())
         if self.tags:
             from bridgeval.report.run_files import check_tags
 
@@ -171,12 +188,13 @@ class Request:
             "relevance": self.truth_columns,
             "history": self.history_columns,
         }.get(kind, ())
+        found = self.locate(path)
         if self._loader_gets_paths:
-            return self._hand_on(path, names)
-        if self.streamed and kind in ("recommendations", "relevance"):
-            return path
+            return self._hand_on(found, names)
+        if not isinstance(found, str | os.PathLike) or (self.streamed and kind in ("recommendations", "relevance")):
+            return found
         with announce(f"reading {path}"):
-            return read_input(path, kind, names, self.text_ids)
+            return read_input(os.fspath(found), kind, names, self.text_ids)
 
     @property
     def _loader_gets_paths(self) -> bool:
@@ -184,7 +202,7 @@ class Request:
 
         return plugins.installed().gets_paths(self.loader)
 
-    def _hand_on(self, path: str, names: tuple[str, ...]) -> str:
+    def _hand_on(self, path: Any, names: tuple[str, ...]) -> Any:
         """A path that the loader reads itself."""
         if path == STDIN or names or self.text_ids:
             raise ConfigError(
@@ -244,7 +262,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     from bridgeval.engine.plan import pick_device
 
     pick_device(request.device)
-    request.check_sinks()
+    request.check_outputs()
     reports, inspections = {}, {}
     if request.state and len(request.recommendations) > 1:
         systems = ", ".join(request.recommendations)
@@ -270,6 +288,22 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
             **request.extras(),
         )
     return Outcome(reports, inspections)
+
+
+def look_up_examples(request: Request, reports: Mapping[str, Report], baseline: str | None = None) -> Examples | None:
+    """The users and items to look at on the page, by its headline metric; None if there are none to look up."""
+    import bridgeval
+    from bridgeval.engine.metric import UserMetric
+    from bridgeval.report.page.page_data import PageData
+
+    data = PageData(reports, {}, {})
+    metric = next((one for name in data.leading if isinstance(one := data.metrics[name], UserMetric)), None)
+    systems = {name: request.tables[f"recommendations[{name}]"] for name in request.recommendations if name in reports}
+    if metric is None or not systems or request.streamed:
+        return None
+    with announce("looking up users and items"):
+        truth = request.tables["relevance"]
+        return bridgeval.find_examples(systems, truth, metric, baseline=baseline, **request.extras())
 
 
 def inspect_system(request: Request, system: str) -> Inspection:
@@ -308,9 +342,9 @@ def parse_system(text: str) -> tuple[str, str]:
     (('bpr', 'runs/1.parquet'), ('als', 'runs/als.tsv.gz'))
     """
     name, equals, path = text.partition("=")
-    if equals and name and "/" not in name and not os.path.exists(text):
+    if equals and name and "/" not in name and not is_place(text) and not os.path.exists(text):
         return name, path
-    bare = Path(text).name.partition(".")[0]
+    bare = DUCKDB[:-1] if text.startswith(DUCKDB) else Path(hide_secrets(text)).name.partition(".")[0]
     return ("stdin" if text == STDIN else bare or text), text
 
 
@@ -327,17 +361,11 @@ def name_systems(systems: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def read_config(path: str) -> dict[str, Any]:
     """The settings in a TOML or YAML file; paths in it are taken from where the file is."""
-    import yaml
+    from bridgeval.io.documents import read_settings
 
     if not os.path.isfile(path):
         raise ConfigError("there is no config file", f"{path!r}", "check the path")
-    text = Path(path).read_text(encoding="utf-8")
-    try:
-        settings = tomllib.loads(text) if path.endswith(".toml") else yaml.safe_load(text)
-    except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(
-            f"{path!r} cannot be read", " ".join(str(error).split()), "TOML or YAML is expected"
-        ) from error
+    settings = read_settings(path, "TOML or YAML is expected", ConfigError)
     if not isinstance(settings, dict):
         raise ConfigError(
             f"{path!r} holds no settings", f"a {type(settings).__name__}", "write e.g. metrics: [nDCG@10]"
@@ -392,14 +420,13 @@ def config_schema() -> dict[str, Any]:
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    paths = ("recommendations", "relevance", "context", "by", "out", "report", "store", "per_user", "state")
-    if name not in (*PATHS, *paths):
+    if name not in (*PATHS, *OUTPUTS, "recommendations", "relevance", "context", "by", "store"):
         return value
     if isinstance(value, dict):
         return {key: resolve_path(config, name, one) for key, one in value.items()}
     if isinstance(value, list):
         return [resolve_path(config, name, one) for one in value]
-    if not isinstance(value, str) or value == STDIN:
+    if not isinstance(value, str) or value == STDIN or is_place(value):
         return value
     return os.path.join(os.path.dirname(config), value)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
@@ -19,7 +18,6 @@ from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan, States, pick_device
-from bridgeval.engine.source import Sources
 from bridgeval.errors import InputError, warn_caller
 from bridgeval.io.frames import is_spark_frame
 from bridgeval.io.origin import Origin
@@ -116,34 +114,33 @@ def evaluate(
     labels = () if by is None else read_slice_labels(by)
     plan = make_plan(list(asked.values()), per_user, labels, watch_seen=mask_seen is not False)
     how = Execution(pick_device(device, here=False), batch_size, memory)
-    loaded = known.load(
-        recommendations,
-        relevance,
-        loader,
-        history=history,
-        catalogue=catalogue,
-        item_groups=item_groups,
-        user_groups=user_groups,
-        item_features=item_features,
-        prev_scores=prev_scores,
-        baseline=baseline,
-        users=users,
-        columns=columns,
-        **({} if context is None else {"context": context}),
-        **({} if mask_seen is None else {"mask_seen": mask_seen}),
-    )
-    found = loaded.source
-    sources = found if isinstance(found, Sources) else Sources({"": found}, itemgetter(""))
-    for source in sources.members.values():
+    extras = {
+        "history": history,
+        "catalogue": catalogue,
+        "item_groups": item_groups,
+        "user_groups": user_groups,
+        "item_features": item_features,
+        "prev_scores": prev_scores,
+        "baseline": baseline,
+        "users": users,
+        "context": context,
+        "mask_seen": mask_seen,
+        "columns": columns,
+    }
+    given = {name: value for name, value in extras.items() if value is not None}
+    loaded = known.load(recommendations, relevance, loader, **given)
+    for source in loaded.sources.members.values():
         plan.check(source.offers)
-        check_mask(mask_seen, source.offers)
+        if mask_seen:
+            check_mask(source.offers)
     if state is not None:
         in_spark = is_spark_frame(recommendations) or is_spark_frame(relevance)
-        plan = prepare_states(state, plan, sources, with_users=per_user or not in_spark)
+        inputs = (recommendations, relevance, *given.values())
+        plan = prepare_states(state, plan, loaded.sources, per_user or not in_spark, inputs)
     if history is not None:
         _compare_times(relevance, history, columns)
     reports = {}
-    for key, source in sources.members.items():
+    for key, source in loaded.sources.members.items():
         with loaded.blame():
             states = run_shown(partial(source.run, plan), how, progress)
         if group is not None:
@@ -155,12 +152,12 @@ def evaluate(
         if state is not None:
             terms = Terms(asked, per_user, labels, mask_seen, columns or {}, source.label)
             save_states(state, terms, plan, states, report)
-    return cast("Report", sources.together(reports))
+    return cast("Report", loaded.sources.together(reports))
 
 
-def check_mask(mask_seen: bool | None, offers: frozenset[str]) -> None:
+def check_mask(offers: frozenset[str]) -> None:
     """Refuses to mask seen items where neither the caller nor the loader has a history."""
-    if mask_seen and "seen" not in offers:
+    if "seen" not in offers:
         raise InputError(
             "seen items cannot be masked",
             "no history",

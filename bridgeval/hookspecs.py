@@ -31,7 +31,7 @@ class Loader(Protocol):
     def load(self, recommendations: Any, relevance: Any, /, **extras: Any) -> Source | Sources:
         """A Source, or Sources where these objects hold several evaluations.
 
-        `extras` are the arguments of `evaluate` from `history` to `columns`; `mask_seen` only if the caller gives it.
+        `extras` are those of the arguments of `evaluate` from `history` to `columns` that the caller gives.
         """
         ...
 

@@ -197,9 +197,9 @@ def identify(
 ) -> Identification:
     """Finds the definitions of a metric that give a number on this data, and those that come nearest.
 
-    All names of the metric are tried, native and of every installed convention; each with every other population; the
-    native metric with every order of ties too. One pass over the data computes them all, and a second one, of a few
-    metrics, tells which of their differences matter.
+    All names of the metric are tried, native and of every installed convention, at the cutoff named and at those next
+    to it; at the one named also each with every other population, and the native metric with every order of ties. One
+    pass over the data computes them all, and a second one, of a few metrics, tells which of their differences matter.
 
     Args:
         recommendations, relevance: as for `evaluate`.
@@ -269,12 +269,14 @@ class _Asked:
         name: as it was written.
         metric: with the first of the cutoffs.
         cutoffs: to be tried; None is the whole list.
+        near: others, which are tried with installed names alone.
         open: whether none was named.
     """
 
     name: str
     metric: Metric
     cutoffs: tuple[int | None, ...]
+    near: tuple[int, ...] = ()
     open: bool = False
 
     def compare(self, other: Metric) -> tuple[Switch, ...]:
@@ -284,8 +286,8 @@ class _Asked:
 
     def place(self, other: Metric) -> int:
         """Which of the cutoffs another metric has; the last for one that knows none of them."""
-        k = other.parameters.get("k")
-        return self.cutoffs.index(k) if k in self.cutoffs else len(self.cutoffs)
+        k, known = other.parameters.get("k"), (*self.cutoffs, *self.near)
+        return known.index(k) if k in known else len(known)
 
 
 def _read_metric(metric: str | Metric, convention: str | None, more: Iterable[int]) -> _Asked:
@@ -307,7 +309,18 @@ def _read_metric(metric: str | Metric, convention: str | None, more: Iterable[in
     if not at and "k" in found[0].parameters:
         return _Asked(metric, found[0], (None, *usual), open=True)
     named = [one.parameters.get("k") for one in found]
-    return _Asked(metric, found[0], tuple(dict.fromkeys([*named, *more])))
+    tried = tuple(dict.fromkeys([*named, *more]))
+    return _Asked(metric, found[0], tried, _find_near(tried[0]) if len(tried) == 1 and tried[0] is not None else ())
+
+
+def _find_near(k: int) -> tuple[int, ...]:
+    """The next usual cutoffs, and those that are off by one.
+
+    >>> _find_near(10), _find_near(1)
+    ((5, 20, 9, 11), (3, 2))
+    """
+    usual = [*[one for one in CUTOFFS if one < k][-1:], *[one for one in CUTOFFS if one > k][:1]]
+    return tuple(dict.fromkeys([*usual, *[one for one in (k - 1, k + 1) if one > 0]]))
 
 
 def _find_meant(name: str) -> str | None:
@@ -331,6 +344,8 @@ def _list_definitions(asked: _Asked, answered: frozenset[str]) -> list[Candidate
     seen = {one.metric for one in known}
     variants = []
     for one in known:
+        if one.metric.parameters.get("k") in asked.near:
+            continue
         if _find_kind(type(one.metric)) is _find_kind(type(asked.metric)):
             for varied, parameters in _vary(one.metric, ties=not one.switches):
                 if varied not in seen and varied.needs().required <= answered:
@@ -346,7 +361,7 @@ def _list_names(asked: _Asked) -> Iterator[Metric]:
     for name in spec.names():
         own = _plain(name.rpartition(":")[2])
         same_word = own.startswith(_plain(kind.name)) or spec.SYNONYMS.get(own) == kind.name
-        for k in asked.cutoffs:
+        for k in (*asked.cutoffs, *asked.near):
             metric = (_parse(f"{name}@{k}") if k is not None else None) or _parse(name, uncut=k is not None)
             if metric is not None and (same_word or _find_kind(type(metric)) is kind):
                 yield metric

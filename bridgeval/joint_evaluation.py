@@ -88,7 +88,8 @@ def evaluate_together(
     inner = Plan.of(keep_values([asked[name] for name in paired], labels))
     masked = {} if mask_seen is None else {"mask_seen": mask_seen}
     source = loader.load_systems(systems, relevance, **given, **masked)
-    check_mask(mask_seen, source.offers)
+    if mask_seen:
+        check_mask(source.offers)
     for needing in (plan, inner):
         needing.check(source.offers)
     question = PairedUsers(tuple(systems), paired, pairs, how, labels)

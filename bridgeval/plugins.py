@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
@@ -19,11 +20,13 @@ from bridgeval.errors import (
     AmbiguousLoaderError,
     BridgevalError,
     DuplicateNameError,
+    InputError,
     NoLoaderError,
     PluginFailedError,
     PluginWarning,
     warn_caller,
 )
+from bridgeval.io.places import open_place
 from bridgeval.offers import KINDS
 
 if TYPE_CHECKING:
@@ -87,9 +90,8 @@ class PluginInfo:
     ignored: list[str] = field(default_factory=list)
     offers: dict[str, list[str]] = field(default_factory=dict)
 
-    @property
-    def is_builtin(self) -> bool:
-        return self.distribution == "bridgeval"
+    def __post_init__(self) -> None:
+        self.is_builtin = self.distribution == "bridgeval"
 
     @property
     def is_used(self) -> bool:
@@ -142,13 +144,24 @@ class Loaded:
 
     Attributes:
         loader: the loader.
-        source: a Source or Sources.
+        sources: what it found; a single source has the key "".
         owner: the plugin that offers the loader; None if the caller brought it along.
     """
 
     loader: Loader
-    source: Source | Sources
+    sources: Sources
     owner: PluginInfo | None
+
+    @property
+    def source(self) -> Source:
+        """The only source; an error if the objects hold several evaluations."""
+        if len(self.sources.members) != 1:
+            raise InputError(
+                "these recommendations hold several evaluations, but only one can be used here",
+                ", ".join(map(str, self.sources.members)) or "none",
+                "give one of them, e.g. one fold of one experiment",
+            )
+        return next(iter(self.sources.members.values()))
 
     def blame(self) -> Any:
         """Blames the loader's plugin for what goes wrong while its data is read."""
@@ -225,18 +238,24 @@ class Plugins:
             relevance = self.read_file(relevance, "relevance")
             extras = {role: self.read_file(value, role) for role, value in extras.items()}
             if isinstance(context := extras.get("context"), Mapping):
-                extras["context"] = {name: self.read_file(value, "context") for name, value in context.items()}
+                opened = {name: open_place(value) for name, value in context.items()}
+                extras["context"] = {name: self.read_file(value, "context") for name, value in opened.items()}
+        # Only here: the commands that list plugins need nothing of the engine.
+        from bridgeval.engine.source import Sources
+
         loader = self.loader_for(recommendations, relevance, choice)
         owner = self.find_owner("loaders", loader.name) if self.loaders.get(loader.name) is loader else None
         with blame(owner, f"loader {loader.name!r}"):
-            source: Any = loader.load(recommendations, relevance, **extras)
-        if not hasattr(source, "members") and not (hasattr(source, "offers") and hasattr(source, "run")):
+            found: Any = loader.load(recommendations, relevance, **extras)
+        if hasattr(found, "offers") and hasattr(found, "run"):
+            found = Sources({"": found}, itemgetter(""))
+        if not isinstance(found, Sources):
             raise PluginFailedError(
                 f"the loader {loader.name!r}{f' of {owner}' if owner else ''} loads no source",
-                f"{source!r}",
+                f"{found!r}",
                 "return a Source, e.g. that of make_source",
             )
-        return Loaded(loader, source, owner)
+        return Loaded(loader, found, owner)
 
     def gets_paths(self, choice: str | Loader | None) -> bool:
         """Whether a loader was chosen that gets paths as they are, and reads the files itself."""
@@ -279,8 +298,10 @@ class Plugins:
                 self._owners.get(("loaders", name)),
                 f"recognizes of its loader {name!r}",
                 False,
-                lambda one: bool(one.recognizes(recommendations, relevance)),
+                _recognizes,
                 loader,
+                recommendations,
+                relevance,
             )
         ]
         if len(fitting) == 1:
@@ -380,6 +401,10 @@ class Plugins:
                 self.infos.append(PluginInfo(name, "no package"))
                 infos[name] = self.infos[-1]
             yield infos[name], found[name]
+
+
+def _recognizes(loader: Loader, recommendations: Any, relevance: Any) -> bool:
+    return bool(loader.recognizes(recommendations, relevance))
 
 
 def _list_offers(implementation: Callable[[], Iterable[Any]]) -> list[Any]:

@@ -22,6 +22,7 @@ from bridgeval.engine.source import JointLoader
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError, SpecError
 from bridgeval.evaluation import evaluate_one
+from bridgeval.io.places import open_place
 from bridgeval.joint_evaluation import evaluate_together, find_joint_loader
 from bridgeval.report import Report
 from bridgeval.report.comparison import Comparison
@@ -105,7 +106,7 @@ def compare(
     """
     if "state" in evaluation:
         raise BadParameterError("a state file holds one system", "state= for several", "evaluate each with its own")
-    systems = _name_systems(systems)
+    systems = name_systems(systems)
     names = list(systems)
     chosen = _choose_pairs(names, baseline, pairs)
     labels = () if by is None else read_slice_labels(by)
@@ -178,11 +179,12 @@ class System:
         return {} if result is None else result.numbers(metric)
 
 
-def _name_systems(systems: Any) -> Mapping[str, Any]:
+def name_systems(systems: Any) -> Mapping[str, Any]:
+    """The systems by name; those of a list are called "1", "2", ..."""
     if isinstance(systems, list | tuple):
-        return {str(number): one for number, one in enumerate(systems, start=1)}
+        return {str(number): open_place(one) for number, one in enumerate(systems, start=1)}
     if isinstance(systems, Mapping) and not isinstance(systems, Report):
-        return systems
+        return {name: open_place(one) for name, one in systems.items()}
     raise InputError(
         "the systems are a mapping of name to recommendations, or a list",
         f"an object of type {type(systems).__name__}",
@@ -308,8 +310,8 @@ def _draw_halves(
 
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:
     """Evaluates a plan on groups of users; returns a DealtState."""
-    given = {name: argument for name, argument in evaluation.items() if name not in NOT_LOADED}
-    source: Any = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
+    given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
+    source = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
     (state,) = source.run(Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size")))
     return state
 

@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridgeval.errors import InputError
-from bridgeval.report.manifest import HASHED_BY_ROW, STDIN, describe_file, describe_inputs, versions
+from bridgeval.io.files import is_path
+from bridgeval.io.frames import to_table
+from bridgeval.io.places import hide_secrets, is_place
+from bridgeval.report.manifest import HASHED_BY_ROW, STDIN, describe_file, describe_inputs, describe_table, versions
 
 if TYPE_CHECKING:
     from bridgeval.config import Request
@@ -28,12 +31,17 @@ def record_request(request: Request, folder: str) -> dict[str, Any]:
             settings[name] = _relative(value, folder)
     if request.by:
         settings["by"] = [_relative(path, folder) for path in request.by]
+    if request.context:
+        settings["context"] = {name: _relative(path, folder) for name, path in request.context.items()}
     settings["recommendations"] = {name: _relative(path, folder) for name, path in request.recommendations.items()}
     beside = {"per_user": _relative(request.per_user, folder)} if request.per_user else {}
     return beside | {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "request": settings,
-        "inputs": {r: {"path": _relative(path, folder), **describe_file(path)} for r, path in request.files.items()},
+        "inputs": {
+            role: {"path": _relative(path, folder), **_describe_file(request, path)}
+            for role, path in request.files.items()
+        },
         "seed": None,
     }
 
@@ -44,7 +52,7 @@ def describe_request(request: Request) -> dict[str, dict[str, Any]]:
     described = describe_inputs({role: request.tables[role] for role in roles}, request.columns)
     for role in roles:
         path = request.files[role]
-        described[role] |= {} if path == STDIN else describe_inputs({role: path}, request.columns)[role]
+        described[role] |= {} if path == STDIN else describe_inputs({role: request.locate(path)}, request.columns)[role]
     return described
 
 
@@ -86,7 +94,7 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
     from bridgeval.report import Reports
 
     manifest, request = document.get("manifest", {}), _read_request(document, folder)
-    changes = _find_changed_inputs(manifest["inputs"], request.files)
+    changes = _find_changed_inputs(manifest["inputs"], request)
     recorded = {_key(row): row for row in document["results"]}
     now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
     for key in recorded | now:
@@ -105,7 +113,7 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
 def read_recorded_request(document: Mapping[str, Any], folder: str) -> Request:
     """The request that made a report; an InputError if one of its inputs has changed."""
     request = _read_request(document, folder)
-    changed = _find_changed_inputs(document["manifest"]["inputs"], request.files)
+    changed = _find_changed_inputs(document["manifest"]["inputs"], request)
     if changed:
         raise InputError(f"{', '.join(one.what for one in changed)} changed since")
     return request
@@ -143,8 +151,14 @@ def _same(before: Any, after: Any, tolerance: float) -> bool:
     return bool(abs(before - after) <= tolerance * max(abs(before), abs(after), 1e-300))
 
 
-def _find_changed_inputs(recorded: Mapping[str, Any], files: Mapping[str, str]) -> list[Change]:
-    now = {role: describe_file(path)["sha256"] for role, path in files.items()}
+def _describe_file(request: Request, path: str) -> dict[str, Any]:
+    """Size and hash of a file, of what was downloaded, or of what a query gave."""
+    found = request.locate(path)
+    return describe_file(os.fspath(found)) if is_path(found) else describe_table(to_table(found))
+
+
+def _find_changed_inputs(recorded: Mapping[str, Any], request: Request) -> list[Change]:
+    now = {role: _describe_file(request, path)["sha256"] for role, path in request.files.items()}
     return [
         Change(role, f"sha256 {given['sha256'][:12]}", f"sha256 {now[role][:12]}")
         for role, given in recorded.items()
@@ -153,4 +167,6 @@ def _find_changed_inputs(recorded: Mapping[str, Any], files: Mapping[str, str]) 
 
 
 def _relative(path: str, folder: str) -> str:
+    if is_place(path):
+        return hide_secrets(path)
     return path if path == STDIN else os.path.relpath(path, folder or os.curdir)

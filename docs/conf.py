@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_copybutton",
     "site_pages.mathml",
+    "site_pages.polish",
 ]
 exclude_patterns = ["_build", "site_pages", "**/.ipynb_checkpoints"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
@@ -34,6 +37,10 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+# Kernels draw into the page, whatever backend the caller has set; that they talk over local ports is no news.
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+os.environ["IPYTHONDIR"] = str(HERE / "_build" / "ipython")
+logging.getLogger("traitlets").setLevel(logging.WARNING)
 bibtex_bibfiles = ["site_pages/references.bib"]
 bibtex_reference_style = "author_year"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -45,17 +52,22 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = f"bridgeval {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 # No request leaves the site: no web fonts, no analytics, mathematics as MathML.
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False
+# Quotes are part of what users type.
+smartquotes = False
+pygments_dark_style = "github-dark"
 
 
 def setup(app: Any) -> None:
@@ -63,6 +75,11 @@ def setup(app: Any) -> None:
 
 
 def write_pages() -> None:
-    """Writes the generated pages and figures."""
+    """Writes the generated pages and figures, and the settings of the notebooks' kernels."""
+    profile = HERE / "_build" / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(
+        'get_config().IPKernelApp.log_level = "ERROR"\n', encoding="utf-8"
+    )
     reference.write(HERE / "reference" / "generated")
     figures.write(HERE / "_static" / "generated")

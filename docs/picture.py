@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 PICTURE = Path(__file__).with_name("report.png")
-WIDTH, HEIGHT = 1180, 1880
+WIDTH, HEIGHT = 1180, 700
 
 
 def main() -> None:

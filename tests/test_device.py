@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -155,20 +156,62 @@ def test_every_metric_runs_under_deterministic_algorithms(kind):
 SIX = [f"{name}@5,10,20,50" for name in ("nDCG", "Recall", "Precision", "MRR", "MAP", "HitRate")]
 
 
-@pytest.mark.parametrize("kind", ["frame", "scores"])
-def test_a_batch_goes_to_the_device_once_and_comes_back_once(kind):
-    metrics = [metric for name in SIX for metric in bridgeval.parse(name)]
-    counts = []
-    for size in (9, 3):
-        with PretendedGPU() as gpu, pytest.MonkeyPatch.context() as patch:
-            patch.setitem(SIZES, kind, size)
-            run(metrics, kind, CUDA)
-            counts.append([gpu.ledger.count(one) for one in ("upload", "download", "wait")])
-    # 18 users with 9 in a batch make 2 batches, and with 3 make 6: 4 more.
-    uploads, downloads, waits = ((six - two) / 4 for two, six in zip(*counts, strict=True))
-    assert (uploads, downloads) == (1, 1)
-    # Rows of a score matrix whose best scores are equal, as some are here, are found by one wait more.
-    assert waits <= (4 if kind == "scores" else 3)
+def forty() -> list[str]:
+    """WarpRec's metrics that are native, at one cutoff."""
+    parts = 'metrics=["Precision", "nDCG"]'
+    further = {"EucDistance": f"({parts}, utopia=[1.0, 1.0])", "Hypervolume": f"({parts}, nadir=[0.0, 0.0])"}
+    classes = plugins.installed().metrics
+    names = [name for name in plugins.installed().conventions["warprec"].metrics if name in classes]
+    return [f"{name}{further.get(name, '')}" + "@10" * ("k" in classes[name].__dataclass_fields__) for name in names]
+
+
+def count_per_batch(kind: str, metrics: list[str], digits: int | None = None) -> dict[str, float]:
+    """What a batch more asks of the device, of 64 users and 400 items; scores are rounded to so many digits."""
+    draw = np.random.default_rng(0)
+    numbers = draw.random((64, 400)).astype(np.float32)
+    numbers = numbers if digits is None else np.round(numbers, digits)
+    truth = {user: draw.choice(400, draw.integers(1, 9), replace=False).tolist() for user in range(64)}
+    extras: dict[str, Any] = {"history": {user: draw.choice(400, 9, replace=False).tolist() for user in range(64)}}
+    if len(metrics) > 6:
+        extras |= {"item_groups": {item: item % 7 for item in range(400)}, "catalogue": range(400)}
+        extras |= {"user_groups": {user: user % 5 for user in range(64)}}
+        extras |= {"item_features": {item: [item % 20, item % 3] for item in range(400)}}
+        extras |= {"prev_scores": {item: 1 / (1 + item) for item in range(400)}}
+    best = np.argsort(-numbers, axis=1)[:, :100]
+    lists = pd.DataFrame(
+        {
+            "user": np.repeat(np.arange(64), 100),
+            "item": best.ravel(),
+            "score": np.take_along_axis(numbers, best, axis=1).ravel(),
+        }
+    )
+    counts: list[Counter[str]] = []
+    for size in (32, 16):
+        with PretendedGPU() as gpu:
+            shown = lists if kind == "frame" else bridgeval.Scores(torch.tensor(numbers).to("cuda"))
+            gpu.forget()
+            bridgeval.evaluate(shown, truth, metrics, device="cuda", batch_size=size, mask_seen=False, **extras)
+            counts.append(Counter(entry.kind for entry in gpu.ledger.entries))
+    # 2 batches, and 4.
+    return {one: (counts[1][one] - counts[0][one]) / 2 for one in ("launch", "wait", "upload", "download")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "metrics", "digits", "launches"),
+    [
+        ("frame", SIX, None, 120),
+        ("scores", SIX, None, 120),
+        # Many scores are equal.
+        ("scores", SIX, 2, 140),
+        ("scores", forty(), None, 440),
+        ("scores", forty(), 2, 470),
+    ],
+)
+def test_a_batch_takes_few_launches_and_waits_one_copy_there_and_one_back(kind, metrics, digits, launches):
+    counts = count_per_batch(kind, metrics, digits)
+    assert counts["launch"] <= launches
+    assert counts["wait"] <= 3
+    assert (counts["upload"], counts["download"]) == (1, 1)
 
 
 def test_a_batch_that_does_not_fit_is_cut_in_halves():

@@ -24,6 +24,7 @@ def name_page(document: Path) -> str:
 
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```\{code-cell\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def examples(document: Path, pattern: re.Pattern[str] = BLOCK) -> list[str]:
@@ -37,6 +38,15 @@ HERE = [d for d in DOCUMENTS if examples(d) and d not in ON_SPARK]
 @pytest.mark.parametrize("document", HERE, ids=name_page)
 def test_examples_run_and_print_what_they_say(document, tmp_path, monkeypatch):
     run_examples(document, tmp_path, monkeypatch)
+
+
+NOTEBOOKS = [d for d in DOCUMENTS if examples(d, CELL)]
+
+
+@pytest.mark.parametrize("document", NOTEBOOKS, ids=name_page)
+def test_notebooks_run(document, tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    run_examples(document, tmp_path, monkeypatch, CELL)
 
 
 @pytest.mark.spark

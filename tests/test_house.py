@@ -24,8 +24,9 @@ PACKAGE = ROOT / "bridgeval"
 # Each layer may import the layers above it in this list, and rooms of its own layer.
 LAYERS = (
     ("errors",),
-    ("arguments", "choices", "parallel", "progress"),
+    ("axes", "choices", "parallel", "progress"),
     ("io",),
+    ("arguments",),
     ("tables",),
     ("batch",),
     ("engine",),
@@ -37,11 +38,13 @@ LAYERS = (
         "baselines",
         "config",
         "evaluation",
+        "examples",
         "explanation",
         "identification",
         "joint_evaluation",
         "merging",
         "online",
+        "run_changes",
         "run_history",
         "saved_states",
         "slices",
@@ -57,6 +60,8 @@ BESIDE = {
     "testing": "evaluation",
     "demo": "evaluation",
     "pytest_gate": "baselines",
+    "pytest_laws": "evaluation",
+    "pytest_plugin": "errors",
     "__main__": "cli",
 }
 # Rooms that import the public doors and nothing deeper.
@@ -153,7 +158,7 @@ def test_imports_go_one_way():
 
 
 def test_leaves_import_only_errors():
-    for leaf in ("errors", "arguments", "choices", "parallel", "progress"):
+    for leaf in ("errors", "axes", "choices", "parallel", "progress"):
         found = {room(module) for module in own_imports(SOURCES[f"bridgeval.{leaf}"])}
         assert found <= {"errors"}, leaf
 
@@ -282,6 +287,8 @@ def test_nothing_of_the_host_process_is_set():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute | ast.Name):
                 text = ast.unparse(node)
+                if module == "bridgeval.cli.stopping":
+                    continue  # The command's own process, for as long as it runs.
                 found |= {f"{module}: {text}" for call in FORBIDDEN_CALLS if text == call or text.endswith(f".{call}")}
     check(found)
 

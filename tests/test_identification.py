@@ -163,12 +163,22 @@ def test_nothing_found_names_the_nearest_three():
     assert "The nearest:" in str(found)
 
 
-def test_other_cutoffs_are_tried_if_asked_for_or_if_none_is_named():
+def test_cutoffs_next_to_the_one_named_are_tried():
     at_3 = bridgeval.evaluate(SHOWN, RELEVANT, "nDCG@3")["nDCG@3"]
-    assert "nDCG@3" not in bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@5").names
-    found = bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@5", cutoffs=[1, 3])
+    found = bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@5")
     assert found.matches[0].names[0] == "nDCG@3"
     assert [switch.text for switch in found.matches[0].effective] == ["k: 5 -> 3"]
+    # Lists end at place 5: 6 and 10 give the same number, and the cutoff that was named comes first.
+    at_5 = bridgeval.evaluate(SHOWN, RELEVANT, "nDCG@5")["nDCG@5"]
+    assert bridgeval.identify(SHOWN, RELEVANT, at_5, "ndcg@5").matches[0].names[0] == "nDCG@5"
+
+
+def test_other_cutoffs_are_tried_if_asked_for_or_if_none_is_named():
+    at_3 = bridgeval.evaluate(SHOWN, RELEVANT, "nDCG@3")["nDCG@3"]
+    assert "nDCG@3" not in bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@20").names
+    found = bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg@20", cutoffs=[1, 3])
+    assert found.matches[0].names[0] == "nDCG@3"
+    assert [switch.text for switch in found.matches[0].effective] == ["k: 20 -> 3"]
     unnamed = bridgeval.identify(SHOWN, RELEVANT, at_3, "ndcg")
     assert unnamed.matches[0].names[0] == "nDCG@3"
     assert unnamed.matches[0].effective == ()

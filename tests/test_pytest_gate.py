@@ -9,9 +9,9 @@ import xml.etree.ElementTree as ET
 PROJECT = """
 import pytest
 
-TRUTH = {{user: ["tea"] for user in range(60)}}
+TRUTH = {user: ["tea"] for user in range(60)}
 # The item of every user is first, except for the first {worse} users.
-RECS = {{user: ["rum", "tea"] if user < {worse} else ["tea", "rum"] for user in range(60)}}
+RECS = {user: ["rum", "tea"] if user < {worse} else ["tea", "rum"] for user in range(60)}
 
 
 @pytest.mark.bridgeval_gate(baseline="baseline.json", max_drop="MRR@2=5%")
@@ -20,8 +20,23 @@ def test_quality(bridgeval_gate):
 """
 
 
-def run(folder, *options, worse=0):
-    (folder / "test_quality.py").write_text(PROJECT.format(worse=worse))
+SEVERAL = """
+import pytest
+
+TRUTH = {user: ["tea"] for user in range(60)}
+RECS = {user: ["tea", "rum"] for user in range(60)}
+GROUPS = {user: "new" if user % 2 else "old" for user in TRUTH}
+
+
+@pytest.mark.bridgeval_gate(max_drop="MRR@2=5%")
+def test_quality(bridgeval_gate):
+    assert bridgeval_gate(RECS, TRUTH, baseline="one.json").holds
+    assert bridgeval_gate(RECS, TRUTH, baseline="two.json", max_drop=["Recall@1=1%"], by=GROUPS).holds
+"""
+
+
+def run(folder, *options, worse=0, project=PROJECT):
+    (folder / "test_quality.py").write_text(project.replace("{worse}", str(worse)))
     command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
@@ -29,8 +44,8 @@ def run(folder, *options, worse=0):
 
 def test_a_gate_is_saved_passes_and_fails_with_the_drop(tmp_path):
     assert run(tmp_path)[0] == 1  # there is no baseline yet
-    code, printed = run(tmp_path, "--bridgeval-save", "-rs")
-    assert (code, "saved the baseline baseline.json" in printed) == (0, True), printed
+    code, printed = run(tmp_path, "--bridgeval-save")
+    assert (code, f"saved the baseline {tmp_path}/baseline.json" in printed) == (0, True), printed
     code, printed = run(tmp_path, "--junit-xml", "tests.xml")
     assert code == 0, printed
     (stored,) = ET.parse(tmp_path / "tests.xml").iter("property")
@@ -39,6 +54,21 @@ def test_a_gate_is_saved_passes_and_fails_with_the_drop(tmp_path):
     code, printed = run(tmp_path, worse=30)
     assert code == 1
     assert "MRR@2 1.0000 -> 0.7500 over 60 users: worse, it drops by 0.2500" in printed
+
+
+def test_every_gate_of_a_test_is_saved_and_then_checked(tmp_path):
+    code, printed = run(tmp_path, "--bridgeval-save", project=SEVERAL)
+    assert code == 0, printed
+    assert {file.name for file in tmp_path.glob("*.json")} == {"one.json", "two.json"}
+    assert run(tmp_path, project=SEVERAL)[0] == 0
+    worse = SEVERAL.replace('"tea", "rum"', '"rum", "tea"')
+    code, printed = run(tmp_path, project=worse)
+    assert (code, "MRR@2 1.0000 -> 0.5000" in printed) == (1, True), printed
+
+
+def test_two_gates_with_one_baseline_are_refused(tmp_path):
+    code, printed = run(tmp_path, "--bridgeval-save", project=SEVERAL.replace("two.json", "one.json"))
+    assert (code, "two gates save the baseline 'one.json'" in printed) == (1, True), printed
 
 
 def test_loading_the_plugin_imports_nothing_heavy():

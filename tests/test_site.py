@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import importlib
 import re
 import shutil
 import threading
@@ -20,7 +21,29 @@ from tests.test_docs import PAGES, ROOT
 
 DOCS = ROOT / "docs"
 BUILT = DOCS / "_build" / "html"
-LOOKED_AT = ("index.html", "start/analyst.html", "reference/generated/metrics/nDCG.html", "eight-ndcgs.html")
+LOOKED_AT = (
+    "index.html",
+    "start/analyst.html",
+    "start/author.html",
+    "start/pipeline.html",
+    "start/contributor.html",
+    "tutorials/two-recommenders.html",
+    "tutorials/whose-number.html",
+    "howto/which-definition.html",
+    "conventions.html",
+    "how-it-works.html",
+    "benchmarks.html",
+    "eight-ndcgs.html",
+    "reference/bibliography.html",
+    "reference/commands.html",
+    "reference/generated/metrics.html",
+    "reference/generated/metrics/nDCG.html",
+    "reference/generated/errors.html",
+    "reference/generated/bridgeval.html",
+    "search.html",
+)
+PHONE = {"width": 375, "height": 700}
+DESK = {"width": 1280, "height": 900}
 
 
 @pytest.fixture
@@ -31,24 +54,45 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Any:
     return reference
 
 
-def test_every_metric_has_a_formula_and_its_sources_are_in_the_bibliography(reference):
-    formulas = reference.read_formulas()
-    assert set(formulas) == set(reference.list_metrics())
+@pytest.fixture
+def metric_pages(reference: Any) -> Any:
+    return reference.metric_pages
+
+
+def test_every_metric_has_a_formula_and_its_sources_are_in_the_bibliography(metric_pages):
+    formulas = metric_pages.read_formulas()
+    assert set(formulas) == set(metric_pages.list_metrics())
     known = set(re.findall(r"^@\w+\{(\w+),", (DOCS / "site_pages/references.bib").read_text(encoding="utf-8"), re.M))
-    assert {key for one in formulas.values() for key in one.sources} == known
+    cited = {key for page in PAGES for key in re.findall(r"\{cite:[pt]\}`(\w+)`", page.read_text(encoding="utf-8"))}
+    assert {key for one in formulas.values() for key in one.sources} | cited == known
 
 
 def test_every_public_name_metric_error_and_convention_has_its_place(reference):
     pages = dict(reference.make_pages())
-    for module in (bridgeval, bridgeval.plugin):
+    for module in map(importlib.import_module, reference.MODULES):
         text = pages[f"{module.__name__}.md"]
         names = [name for name in module.__all__ if type(getattr(module, name)).__name__ != "module"]
         assert [name for name in names if f"## `{name}`\n" not in text] == []
-    assert all(f"metrics/{name}.md" in pages for name in reference.list_metrics())
+    assert all(f"metrics/{name}.md" in pages for name in reference.metric_pages.list_metrics())
     classes = [one for one in vars(bridgeval.errors).values() if isinstance(one, type)]
     errors = [one.__name__ for one in classes if issubclass(one, Exception)]
     assert [name for name in errors if f"`{name}`" not in pages["errors.md"]] == []
     assert len([name for name in pages if name.startswith("conventions/")]) >= 40
+
+
+def test_pages_of_metrics_say_for_whom_they_are_undefined_and_who_agrees(reference):
+    pages = dict(reference.make_pages())
+    ndcg, roc = pages["metrics/nDCG.md"], pages["metrics/RocAuc.md"]
+    assert "| was shown nothing, but has relevant items | 0 |" in ndcg
+    assert "| has no relevant items | not counted |" in ndcg
+    assert "| was shown no relevant item | no value: undefined, left out of the mean |" in roc
+    assert re.search(r"\| 0\.2707 \| `rectools:NDCG` \|", ndcg)
+    silent = [
+        name
+        for name in reference.metric_pages.list_metrics()
+        if not re.search("## Users for whom|[Uu]ndefined|must be named|[Pp]rotected", pages[f"metrics/{name}.md"])
+    ]
+    assert silent == []
 
 
 def test_authors_find_every_need_hook_state_and_block_with_its_shape(reference):
@@ -105,7 +149,7 @@ def browser() -> Iterator[Any]:
 @pytest.mark.browser
 @pytest.mark.parametrize("path", LOOKED_AT)
 def test_a_page_asks_no_other_host_prints_no_error_and_fits_a_phone(path, site, browser):
-    page = browser.new_page(viewport={"width": 375, "height": 700})
+    page = browser.new_page(viewport=PHONE)
     requests, errors = [], []
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
@@ -114,6 +158,33 @@ def test_a_page_asks_no_other_host_prints_no_error_and_fits_a_phone(path, site, 
     assert [url for url in requests if not url.startswith((site, "data:"))] == []
     assert errors == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.close()
+
+
+@pytest.mark.site
+@pytest.mark.browser
+@pytest.mark.parametrize("path", LOOKED_AT)
+def test_axe_finds_no_serious_fault(path, site, browser):
+    from axe_playwright_python.sync_playwright import Axe
+
+    for viewport, scheme in ((PHONE, "dark"), (DESK, "light")):
+        page = browser.new_page(viewport=viewport, color_scheme=scheme)
+        page.goto(f"{site}/{path}")
+        found = Axe().run(page).response["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert serious == []
+        page.close()
+
+
+@pytest.mark.site
+@pytest.mark.browser
+def test_tutorials_and_the_paper_show_their_pictures(site, browser):
+    page = browser.new_page()
+    for path, pictures in (("tutorials/two-recommenders", 2), ("tutorials/whose-number", 1), ("eight-ndcgs", 3)):
+        page.goto(f"{site}/{path}.html")
+        drawn = page.locator("article img, div.cell_output svg:not(button svg)")
+        assert drawn.count() == pictures, path
+        assert all(one.bounding_box()["width"] > 300 for one in drawn.all()), path
     page.close()
 
 

@@ -35,7 +35,9 @@ class Shown(Protocol):
         items: `[B, K]` int32 codes; cells that are not valid hold `pad`.
         valid: `[B, K]` bool.
         lengths: `[B]` int64: items that each user could be shown.
+        host_lengths: the same on the host.
         width: K.
+        uniform: whether every cell is valid.
         pad: V, one past the vocabulary: the code of "no item".
         vocabulary: `[V]` the ids that codes stand for; None for lists that are not ranked.
         ranked: whether the order of the cells is the ranking, whatever the scores say.
@@ -43,7 +45,8 @@ class Shown(Protocol):
         complete: whether the cells are all the candidates there are.
         repeated: how many cells hold an item that is further left in their row too.
         masked: `[B]` int64: cells that score -inf.
-        seen: `[B]` int64: those of them that are masked because the user has the item in the history.
+        masked_count: how many there are.
+        seen_count: how many of them are masked because the user has the item in the history.
         pairs: further columns, looked up by user and item.
         cargo: what takes arrays of the host to the device.
     """
@@ -55,7 +58,11 @@ class Shown(Protocol):
     @property
     def lengths(self) -> Tensor: ...
     @property
+    def host_lengths(self) -> npt.NDArray[np.int64]: ...
+    @property
     def width(self) -> int: ...
+    @property
+    def uniform(self) -> bool: ...
     @property
     def pad(self) -> int: ...
     @property
@@ -71,7 +78,9 @@ class Shown(Protocol):
     @property
     def masked(self) -> Tensor: ...
     @property
-    def seen(self) -> Tensor: ...
+    def masked_count(self) -> Tensor | int: ...
+    @property
+    def seen_count(self) -> int: ...
     @property
     def pairs(self) -> Mapping[str, PairColumn]: ...
     @property
@@ -117,9 +126,9 @@ class ListBatch:
     vocabulary: Ids | None = None
 
     def __post_init__(self) -> None:
-        self.cargo.add(self.lists.offsets, self.lists.items, *self.lists.columns.values())
+        self.cargo.add(self.lists.offsets, self._codes, *self.lists.columns.values())
         for pairs in self.pairs.values():
-            self.cargo.add(pairs.offsets, pairs.items, pairs.values)
+            add_pairs(self.cargo, pairs)
 
     @property
     def device(self) -> torch.device:
@@ -151,24 +160,32 @@ class ListBatch:
     def lengths(self) -> Tensor:
         return self.cargo.take(self.lists.offsets).diff()
 
+    @property
+    def host_lengths(self) -> npt.NDArray[np.int64]:
+        return self.lists.lengths
+
     @cached_property
     def width(self) -> int:
-        return int(np.diff(self.lists.offsets).max(initial=0))
+        return int(self.lists.lengths.max(initial=0))
 
     @cached_property
     def uniform(self) -> bool:
-        """Whether all lists have the same length, so that every cell is valid."""
+        """Whether all lists have the same length."""
         return len(self.lists.items) == (len(self.lists.offsets) - 1) * self.width
 
     @cached_property
     def valid(self) -> Tensor:
         if self.uniform:
             return torch.ones((len(self.lists.offsets) - 1, self.width), dtype=torch.bool, device=self.device)
-        return torch.arange(self.width, device=self.device) < self.lengths[:, None]
+        return self._places < self.lengths[:, None]
 
     @cached_property
     def items(self) -> Tensor:
-        return self._lay_out(self.lists.items, self.pad).to(torch.int32)
+        return self._lay_out(self._codes, self.pad)
+
+    @cached_property
+    def _codes(self) -> npt.NDArray[np.int32]:
+        return self.lists.items.astype(np.int32, copy=False)
 
     @cached_property
     def repeated(self) -> int:
@@ -180,6 +197,10 @@ class ListBatch:
             return torch.zeros_like(self.lengths)
         return count_true((self.column("score") == MASKED) & self.valid)
 
+    @property
+    def masked_count(self) -> int:
+        return int(self.on_host.masked.sum()) if self.any_masked else 0
+
     @cached_property
     def any_masked(self) -> bool:
         """Whether any cell scores -inf."""
@@ -188,10 +209,8 @@ class ListBatch:
         return "score" in self.lists.columns and float(self.lists.columns["score"].min(initial=0)) == MASKED
 
     @property
-    def seen(self) -> Tensor:
-        if "hidden" not in self.lists.columns:
-            return torch.zeros_like(self.lengths)
-        return count_true(self.column("hidden").bool() & self.valid)
+    def seen_count(self) -> int:
+        return int(np.count_nonzero(self.lists.columns["hidden"])) if "hidden" in self.lists.columns else 0
 
     def has(self, name: str) -> bool:
         return name in self.lists.columns or name in self.pairs
@@ -215,9 +234,16 @@ class ListBatch:
     @cached_property
     def _where(self) -> Tensor:
         """`[B, K]` int64: the row of the lists that each cell is read from."""
-        offsets = self.cargo.take(self.lists.offsets)
-        where = offsets[:-1, None] + torch.arange(self.width, device=self.device)
+        where = self.cargo.take(self.lists.offsets)[:-1, None] + self._places
         return where.clamp_(max=max(len(self.lists.items) - 1, 0))
+
+    @cached_property
+    def _places(self) -> Tensor:
+        return torch.arange(self.width, device=self.device)
+
+    @cached_property
+    def _invalid(self) -> Tensor:
+        return ~self.valid
 
     def _lay_out(self, flat: npt.NDArray[np.generic], fill: float) -> Tensor:
         values = self.cargo.take(flat)
@@ -226,11 +252,17 @@ class ListBatch:
             return values.view(shape)
         if not len(values):
             return torch.full(shape, fill, dtype=values.dtype, device=self.device)
-        return values[self._where].masked_fill_(~self.valid, fill)
+        return values[self._where].masked_fill_(self._invalid, fill)
+
+
+def add_pairs(cargo: Cargo, pairs: PairColumn) -> None:
+    """Has a column sent with the next copy."""
+    if cargo.device.type != "cpu":
+        cargo.add(pairs.items, pairs.values, pairs.owners if pairs.by_user else None)
 
 
 def look_up(pairs: PairColumn, items: Tensor, cargo: Cargo) -> Tensor:
-    """`[B, K]`: the column's value beside each item of each user; anything beside `pad`."""
+    """`[B, K]`: the column's value beside each item of each user; beside `pad` that of a pair that it does not have."""
     if not items.is_cpu:
         return _search(pairs, items, cargo)
     columns = {} if pairs.values is None else {"value": pairs.values}
@@ -248,17 +280,17 @@ def look_up(pairs: PairColumn, items: Tensor, cargo: Cargo) -> Tensor:
 
 def _search(pairs: PairColumn, items: Tensor, cargo: Cargo) -> Tensor:
     """`look_up` on a device: pairs are sorted by user and item, so that all cells are searched at once."""
-    codes, keys = items.long(), cargo.take(pairs.items).long()
-    if pairs.by_user:
-        users = torch.arange(len(items), device=items.device) * pairs.size
-        keys = keys + users.repeat_interleave(cargo.take(pairs.offsets).diff(), output_size=len(keys))
-        # The item "no item" of a user has the key of the next user's first item.
-        codes = codes + users[:, None]
-    if not len(keys):
+    if not len(pairs.items):
         found = torch.zeros_like(items, dtype=torch.bool)
         return found if pairs.values is None else found.double().fill_(torch.nan)
+    codes, keys = items, cargo.take(pairs.items)
+    if pairs.by_user:
+        # One more than there are items: no user has the item "no item".
+        step = pairs.size + 1
+        keys = torch.add(keys, cargo.take(pairs.owners), alpha=step)
+        codes = torch.add(items, torch.arange(len(items), device=items.device)[:, None], alpha=step)
     at = torch.searchsorted(keys, codes).clamp_(max=len(keys) - 1)
-    known = (keys[at] == codes) & (items < pairs.size)
+    known = keys[at] == codes
     return known if pairs.values is None else torch.where(known, cargo.take(pairs.values)[at].double(), torch.nan)
 
 

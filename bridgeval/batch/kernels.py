@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 import numpy as np
@@ -24,8 +24,11 @@ from torch import Tensor
 P = ParamSpec("P")
 R = TypeVar("R")
 Choice = Literal["cpu", "portable"]
+Counts = tuple[Tensor, Tensor]
 
 FEW_ROWS = 256
+# Bars that all cells of their rows are compared with at once on a GPU.
+BARS_AT_ONCE = 16
 # Rows are sorted a few at a time, so that their keys stay in the cache: twice as fast as all at once.
 CELLS_PER_PIECE = 1 << 17
 
@@ -283,91 +286,126 @@ def _pack(lists: Sequence[Tensor], bits: int, largest: int) -> npt.NDArray[Any]:
 
 
 @Kernel
-def count_above(cells: Tensor, bar: Tensor) -> tuple[Tensor, Tensor]:
-    """`[B]` int64 each: how many cells of each row of `[B, N]` are above, and how many equal to, its bar, `[B, 1]`.
+def count_above(cells: Tensor, bars: Tensor, first: Tensor | None = None, own: Tensor | None = None) -> Counts:
+    """`[B, R]` int64 each: how many cells of each row of `[B, N]` are above, and how many equal to, each of its bars,
+    `[B, R]`; none for a bar of NaN.
 
-    >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]))
-    (tensor([1]), tensor([2]))
+    Args:
+        first: `[N]` or `[B, N]` precedence of the cells: of equal ones those with a higher number than the bar's are
+            above it, and none is equal.
+        own: `[B, R]` precedence of the bars.
+
+    >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0, torch.nan]]))
+    (tensor([[1, 0]]), tensor([[2, 0]]))
     """
-    return count_true(cells > bar), count_true(cells == bar)
+    above, equal = [], []
+    # Flags [B, 16, N]: one trip over the cells for all bars. A sort would move more, unless there are very many bars.
+    for start in range(0, max(bars.shape[1], 1), BARS_AT_ONCE):
+        some = slice(start, start + BARS_AT_ONCE)
+        same = cells[:, None] == bars[:, some, None]
+        higher = cells[:, None] > bars[:, some, None]
+        if first is not None and own is not None:
+            higher |= same & (first.expand(cells.shape)[:, None] > own[:, some, None])
+        above.append(count_true(higher))
+        equal.append(count_true(same) if first is None else torch.zeros_like(above[-1]))
+    return (above[0], equal[0]) if len(above) == 1 else (torch.cat(above, 1), torch.cat(equal, 1))
 
 
 @count_above.on_cpu
-def _(cells: Tensor, bar: Tensor) -> tuple[Tensor, Tensor]:
-    # numpy compares, and adds up flags as bytes, in half of torch's time; AUC does nothing else.
-    scores, limit = cells.numpy(), bar.numpy()
-    above, at_least = (
-        np.add.reduce(flags.view(np.uint8), axis=1, dtype=np.uint32).astype(np.int64)
-        for flags in (scores > limit, scores >= limit)
-    )
-    return torch.from_numpy(above), torch.from_numpy(at_least - above)
+def _(cells: Tensor, bars: Tensor, first: Tensor | None = None, own: Tensor | None = None) -> Counts:
+    # One bar of each row at a time. numpy compares, and adds up flags as bytes, in half of torch's time.
+    scores, limits = cells.numpy(), bars.numpy()
+    above, at_least = np.zeros((2, *limits.shape), dtype=np.int64)
+    for column in range(limits.shape[1]):
+        rows = np.flatnonzero(~np.isnan(limits[:, column]))
+        whole = len(rows) == len(scores)
+        some, limit = scores if whole else scores[rows], limits[rows, column, None]
+        above[rows, column] = _count_flags(some > limit)
+        if first is None or own is None:
+            at_least[rows, column] = _count_flags(some >= limit)
+        else:
+            ahead = first.expand(cells.shape).numpy() if whole else first.expand(cells.shape).numpy()[rows]
+            above[rows, column] += _count_flags((some == limit) & (ahead > own.numpy()[rows, column, None]))
+    return torch.from_numpy(above), torch.from_numpy(at_least - above if first is None else at_least)
 
 
+def _count_flags(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
+    counts: npt.NDArray[np.uint32] = np.add.reduce(flags.view(np.uint8), axis=1, dtype=np.uint32)
+    return counts
+
+
+@Kernel
 def count_true(flags: Tensor) -> Tensor:
-    """`[B]` int64: how many cells of each row are true.
+    """int64: how many flags are true along the last dimension.
 
     >>> count_true(torch.tensor([[True, False, True]]))
     tensor([2])
     """
+    return flags.sum(-1)
+
+
+@count_true.on_cpu
+def _(flags: Tensor) -> Tensor:
     # In 32 bits: for rows of thousands of cells torch's sum in 64 takes 35 times as long.
-    return flags.sum(1, dtype=torch.int32).long()
+    return flags.sum(-1, dtype=torch.int32).long()
 
 
 @Kernel
-def keep_columns(codes: Tensor, kept: Tensor, pad: int) -> Tensor:
-    """`[N, B]` codes, with `pad` in the columns that `kept`, `[B]`, leaves out.
+def drop_columns(codes: Tensor, dropped: Tensor, pad: int) -> Tensor:
+    """`[N, B]` codes, with `pad` in the columns that `dropped`, `[B]`, marks.
 
-    >>> keep_columns(torch.tensor([[1, 2]]), torch.tensor([True, False]), 9)
+    >>> drop_columns(torch.tensor([[1, 2]]), torch.tensor([False, True]), 9)
     tensor([[1, 9]])
     """
-    return codes.masked_fill(~kept, pad)
+    return codes.masked_fill(dropped, pad)
 
 
-@keep_columns.on_cpu
-def _(codes: Tensor, kept: Tensor, pad: int) -> Tensor:
+@drop_columns.on_cpu
+def _(codes: Tensor, dropped: Tensor, pad: int) -> Tensor:
     # Usually everyone counts: no copy for each population.
-    return codes if bool(kept.all()) else codes.masked_fill(~kept, pad)
+    return codes.masked_fill(dropped, pad) if bool(dropped.any()) else codes
 
 
 @Kernel
-def count_masked(scores: Tensor, seen: Tensor, given: Tensor) -> Tensor:
+def count_masked(scores: Tensor, hidden: npt.NDArray[np.int64], given: Tensor) -> Tensor:
     """`[B]` int64: how many cells of each row are -inf.
 
     Args:
         scores: `[B, N]`.
-        seen: `[B]` int64: how many of these cells were not -inf in `given`, if that has none.
+        hidden: `[B]`: how many of these cells were not -inf in `given`, if that has none.
         given: `[B, N]` the scores before cells were masked.
 
     >>> cells = torch.tensor([[1.0, -torch.inf]])
-    >>> count_masked(cells, torch.tensor([1]), torch.tensor([[1.0, 2.0]]))
+    >>> count_masked(cells, np.array([1]), torch.tensor([[1.0, 2.0]]))
     tensor([1])
     """
     return count_true(scores == -torch.inf)
 
 
 @count_masked.on_cpu
-def _(scores: Tensor, seen: Tensor, given: Tensor) -> Tensor:
+def _(scores: Tensor, hidden: npt.NDArray[np.int64], given: Tensor) -> Tensor:
     # Few models mask anything themselves, and the minimum of all cells costs less than counting.
     any_masked = bool(given.numel()) and float(given.amin()) == -torch.inf
-    return count_true(scores == -torch.inf) if any_masked else seen
+    return count_true(scores == -torch.inf) if any_masked else torch.from_numpy(hidden)
 
 
 @Kernel
-def find_constant(cells: Tensor, valid: Tensor) -> Tensor:
-    """`[B]` bool: rows whose valid cells, at least two, all equal the first.
+def find_constant(cells: Tensor, valid: Tensor | None) -> Tensor:
+    """`[B]` bool: rows whose valid cells (None: all), at least two, all equal the first.
 
     >>> find_constant(torch.tensor([[2, 2, 5], [2, 3, 3]]), torch.tensor([[True, True, False], [True, True, True]]))
     tensor([ True, False])
     """
-    return ((cells == cells[:, :1]) | ~valid).all(1)
+    same = cells == cells[:, :1]
+    return (same if valid is None else same | ~valid).all(1)
 
 
 @find_constant.on_cpu
-def _(cells: Tensor, valid: Tensor) -> Tensor:
+def _(cells: Tensor, valid: Tensor | None) -> Tensor:
     # The first two cells differ in nearly every row: no other cell of these is read.
     found = cells[:, 0] == cells[:, 1]
     rows = torch.nonzero(found).flatten()
-    found[rows] = ((cells[rows] == cells[rows, :1]) | ~valid[rows]).all(1)
+    found[rows] = find_constant._portable(cells[rows], None if valid is None else valid[rows])
     return found
 
 
@@ -395,23 +433,53 @@ def find_repeats(codes: Tensor, pad: int) -> Tensor:
 
 
 @Kernel
-def cumulate(cells: Tensor) -> Tensor:
-    """`[B, K]`: the sum of each row's cells up to each one. For floats: a GPU has no deterministic `cumsum` of them.
+def cumulate(cells: Tensor, dim: int = 1) -> Tensor:
+    """Cells of the same shape: the sums of floats up to each one, along a dimension of a rectangle.
 
     >>> cumulate(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
     tensor([[ 1.,  3.,  6., 10.]])
     """
+    # A GPU has no deterministic `cumsum` of floats.
+    if not torch.are_deterministic_algorithms_enabled():
+        return cells.cumsum(dim)
     # Each step doubles the number of cells that are added up (Hillis and Steele 1986).
-    step = 1
+    step, cells = 1, cells.transpose(dim, 1)
     while step < cells.shape[1]:
         cells = cells + torch.nn.functional.pad(cells[:, :-step], (step, 0))
         step *= 2
-    return cells
+    return cells.transpose(dim, 1)
 
 
 @cumulate.on_cpu
-def _(cells: Tensor) -> Tensor:
-    return cells.cumsum(1)
+def _(cells: Tensor, dim: int = 1) -> Tensor:
+    return cells.cumsum(dim)
+
+
+@Kernel
+def sum_first(cells: Tensor, counts: Sequence[int], dim: int) -> Tensor:
+    """`[counts, B]`: for each of the counts, the sum of so many first cells along a dimension of `[B, K]` or `[K, B]`.
+
+    Args:
+        counts: ascending, from 1 up; they may be beyond the last cell.
+
+    >>> sum_first(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), (2, 3, 9), dim=1)
+    tensor([[ 3.,  9.],
+            [ 6., 15.],
+            [ 6., 15.]])
+    """
+    size = cells.shape[dim]
+    if len(counts) == 1 or not size:
+        return cells.narrow(dim, 0, min(size, counts[0])).sum(dim).expand(len(counts), -1)
+    sums = cumulate(cells, dim)
+    return torch.stack([sums.select(dim, min(count, size) - 1) for count in counts])
+
+
+@sum_first.on_cpu
+def _(cells: Tensor, counts: Sequence[int], dim: int) -> Tensor:
+    # Each cell is read once, and nothing but the sums is written.
+    ends = [min(count, cells.shape[dim]) for count in (0, *counts)]
+    steps = [cells.narrow(dim, start, stop - start).sum(dim) for start, stop in pairwise(ends)]
+    return torch.stack(list(accumulate(steps)))
 
 
 @Kernel
@@ -434,6 +502,77 @@ def _(codes: Tensor, count: int, weights: Tensor | None = None) -> Tensor:
     return torch.bincount(codes.reshape(-1), weights, minlength=count + 1)[:count].double()
 
 
+@Kernel
+def unite_bits(words: Tensor, counts: Sequence[int]) -> Tensor:
+    """`[W, counts, B]`: for each of the counts, the bits that any of so many first words of `[W, K, B]` has.
+
+    Args:
+        words: integers.
+        counts: ascending, from 1 up; they may be beyond the last word.
+
+    >>> unite_bits(torch.tensor([[[1], [2], [5]]]), (1, 2, 9))
+    tensor([[[1],
+             [3],
+             [7]]])
+    """
+    if not words.shape[1]:
+        return words.new_zeros((len(words), len(counts), words.shape[2]))
+    # Unions of 1, 2, 4, 8, ... words from each place on. Two of these that overlap are the union of any number.
+    unions, ends = [words], [min(count, words.shape[1]) for count in counts]
+    while 1 << len(unions) <= ends[-1]:
+        half = 1 << len(unions) - 1
+        unions.append(unions[-1][:, :-half] | unions[-1][:, half:])
+    of_ends = [(unions[end.bit_length() - 1], end - (1 << end.bit_length() - 1)) for end in ends]
+    return torch.stack([one[:, 0] | one[:, last] for one, last in of_ends], 1)
+
+
+@unite_bits.on_cpu
+def _(words: Tensor, counts: Sequence[int]) -> Tensor:
+    # In place: nothing but the unions is written.
+    united = words.new_zeros((len(words), len(counts), words.shape[2]))
+    for step, (start, stop) in enumerate(pairwise((0, *counts))):
+        if step:
+            united[:, step] = united[:, step - 1]
+        for of_place in words[:, start:stop].unbind(1):
+            united[:, step] |= of_place
+    return united
+
+
+@Kernel
+def number_entries(rows: Tensor, count: int) -> Tensor:
+    """`[n]` int64: 1 for the first entry of a row, 2 for the second, ...
+
+    Args:
+        rows: `[n]` int64, ascending, below `count`.
+
+    >>> number_entries(torch.tensor([0, 0, 2, 2, 2]), 3)
+    tensor([1, 2, 1, 2, 3])
+    """
+    return torch.arange(1, len(rows) + 1, device=rows.device) - torch.searchsorted(rows, rows)
+
+
+@number_entries.on_cpu
+def _(rows: Tensor, count: int) -> Tensor:
+    # A search for every entry costs five times as much as to count the entries of each row.
+    counts = torch.bincount(rows, minlength=count)
+    return torch.arange(1, len(rows) + 1, device="cpu") - (counts.cumsum(0) - counts)[rows]
+
+
+def measure_rows(values: Tensor, counted: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`[M]` each: how many values of `[M, n]` that count are no NaN, their mean, their squared deviation from it, and
+    how many that count are NaN. The mean of no values is NaN.
+
+    >>> measure_rows(torch.tensor([[1.0, 2.0, 9.0]]), torch.tensor([[True, True, False]]))
+    (tensor([2]), tensor([1.5000]), tensor([0.5000]), tensor([0]))
+    """
+    kept = counted & (values == values)
+    values = values.masked_fill(~kept, 0)
+    count = count_true(kept)
+    mean = values.sum(1) / count
+    gaps = (values - mean[:, None]) * kept
+    return count, mean, (gaps * gaps).sum(1), count_true(counted) - count
+
+
 def sum_at_cutoffs(
     rows: Tensor, places: Tensor, cutoffs: Sequence[int], size: int, values: Tensor | None = None
 ) -> Tensor:
@@ -451,22 +590,21 @@ def sum_at_cutoffs(
     """
     ends = torch.tensor(cutoffs, dtype=torch.int64, device=places.device)
     # Each entry is added to the first cutoff that it is within; those beyond the last are left out.
-    return sum_by_step(rows, torch.searchsorted(ends, places.contiguous(), right=True), len(cutoffs), size, values)
+    steps = torch.searchsorted(ends, places.contiguous(), right=True)
+    return sum_by_step(torch.add(rows, steps, alpha=size), len(cutoffs), size, values)
 
 
-def sum_by_step(codes: Tensor, steps: Tensor, count: int, size: int, values: Tensor | None = None) -> Tensor:
+def sum_by_step(codes: Tensor, count: int, size: int, values: Tensor | None = None) -> Tensor:
     """`[count, size]` float64: for each code, how many entries are of each step or an earlier one, or the sum of their
     values.
 
     Args:
-        codes: `[n]` int64, below `size`.
-        steps: `[n]` int64 from 0 up; entries of the step `count` are left out.
+        codes: `[n]` int64: a code below `size`, plus `size` times a step from 0 up; the step `count` is left out.
         values: `[n]`.
 
-    >>> sum_by_step(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 2]), 2, 2)
+    >>> sum_by_step(torch.tensor([0, 2, 5]), 2, 2)
     tensor([[1., 0.],
             [2., 0.]], dtype=torch.float64)
     """
-    # What is left out has a code from `count * size` up.
-    sums = sum_by_code((steps * size + codes).clamp(max=count * size), count * size, values)
-    return torch.stack(list(accumulate(sums.view(count, size).unbind())))
+    sums = sum_by_code(codes, (count + 1) * size, values)[: count * size].view(count, size)
+    return cumulate(sums, 0) if count > 1 else sums

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.batch import MASKED
-from bridgeval.batch.kernels import count_above, count_true
+from bridgeval.batch.kernels import count_above
 from bridgeval.batch.ranking import TIES, RankedLists, Ranking, RelevantLists, match
 from bridgeval.batch.score_batch import ScoreBatch
 
@@ -69,21 +69,28 @@ def _scatter_lowest(values: Tensor, cells: Tensor, shape: torch.Size) -> Tensor:
 
 
 def count_in_scores(
-    shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists, *, decided: bool = False
+    shown: ScoreBatch,
+    ranking: Ranking,
+    relevant: RelevantLists,
+    picked: tuple[Tensor, Tensor],
+    *,
+    decided: bool = False,
 ) -> CandidateCounts:
     """Counts in score matrices, without sorting a row.
 
     Args:
+        picked: the scores of the relevant items, see `pick_scores`.
         decided: whether the tie rule of the ranking decides between equal scores, so that none is left.
     """
-    scores, known = pick_scores(shown, ranking, relevant)
-    order = others = None
+    scores, known = picked
+    # What is no candidate has nothing above it, and is above nothing.
+    wanted = scores.masked_fill(~known, torch.nan)
+    first = own = None
     if decided:
-        precedence = TIES[ranking.ties](shown.columns.codes[None], shown)[0]
-        own = precedence[shown.columns.places[relevant.items.long()].clamp(min=0)]
-        order, others = (precedence, own), (own, own)
-    above, equal = _count_beating(shown.scores, scores, known, order)
-    relevant_above, relevant_equal = _count_beating(scores.masked_fill(~known, torch.nan), scores, known, others)
+        first = TIES[ranking.ties](shown.columns.codes[None], shown)[0]
+        own = first[shown.columns.places[relevant.items.long()].clamp(min=0)]
+    above, equal = count_above(shown.scores, wanted, first, own)
+    relevant_above, relevant_equal = count_above(wanted, wanted, own, own)
     return CandidateCounts(known, above - relevant_above, equal - relevant_equal, count_candidates(shown, ranking))
 
 
@@ -100,38 +107,3 @@ def pick_scores(shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists) ->
         return torch.zeros(where.shape, device=where.device), known
     scores = shown.scores.gather(1, where.clamp(min=0))
     return scores, known if ranking.masked == "keep" else known & (scores != MASKED)
-
-
-def _count_beating(
-    scores: Tensor, wanted: Tensor, known: Tensor, precedence: tuple[Tensor, Tensor] | None = None
-) -> tuple[Tensor, Tensor]:
-    """Counts the scores of a row that are above each wanted one, and those equal to it.
-
-    Args:
-        scores: `[B, N]`.
-        wanted: `[B, R]`.
-        known: `[B, R]`: the wanted cells that count; others get 0.
-        precedence: of the scores, `[N]` or `[B, N]`, and of the wanted, `[B, R]`: of equals the higher stands above.
-
-    Returns:
-        Two tensors `[B, R]` int64.
-
-    >>> _count_beating(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0]]), torch.tensor([[True]]))
-    (tensor([[1]]), tensor([[2]]))
-    """
-    above = torch.zeros(wanted.shape, dtype=torch.int64, device=scores.device)
-    equal = torch.zeros_like(above)
-    # One relevant item of each row at a time: [B, N] flags, never [B, R, N].
-    for column in range(wanted.shape[1]):
-        rows = torch.nonzero(known[:, column]).flatten()
-        if not len(rows):
-            continue
-        whole = len(rows) == len(scores)
-        cells, bar = scores if whole else scores[rows], wanted[rows, column, None]
-        above[rows, column], equal[rows, column] = count_above(cells, bar)
-        if precedence is not None:
-            first = precedence[0].expand(scores.shape)
-            first = (first if whole else first[rows]) > precedence[1][rows, column, None]
-            above[rows, column] += count_true((cells == bar) & first)
-            equal[rows, column] = 0
-    return above, equal

@@ -225,20 +225,19 @@ def _rank_scores(shown: ScoreBatch, ranking: Ranking, depth: int | None) -> Rank
     """
     depth = min(limit for limit in (depth, ranking.cut, shown.width) if limit is not None)
     values, index = shown.top(min(depth + 1, shown.width))
-    tied = values[:, 1:] == values[:, :-1]
-    if ranking.masked == "drop":
-        tied &= values[:, 1:] != MASKED
-    values, index = values[:, :depth], index[:, :depth]
+    valid = values != MASKED if ranking.masked == "drop" else torch.ones_like(index, dtype=torch.bool)
+    tied = (values[:, 1:] == values[:, :-1]) & valid[:, 1:]
+    values, index, valid = values[:, :depth], index[:, :depth], valid[:, :depth]
     rows = torch.nonzero(tied.any(1)).flatten()
     if len(rows):
         precedence = TIES[ranking.ties](shown.columns.codes[None], shown)[0]
         index = index.clone()
         if depth < shown.width:
-            across = rows[tied[rows, depth - 1]]
+            # To find the rows with a tie at the last place takes one more wait: a GPU cuts all that have any tie.
+            across = rows[tied[rows, depth - 1]] if rows.is_cpu else rows
             index[across] = _cut_ties(shown.scores[across], values[across, -1:], precedence, depth)
         scores = shown.scores[rows].gather(1, index[rows])
         index[rows] = index[rows].gather(1, order_by_score(scores, precedence[index[rows]]))
-    valid = values != MASKED if ranking.masked == "drop" else torch.ones_like(index, dtype=torch.bool)
     items = shown.columns.codes[index].masked_fill_(~valid, shown.pad)
     return RankedLists(items, valid, index, shown.pad)
 
@@ -340,12 +339,14 @@ class RelevantLists:
         gains: `[B, R]`, 0 where not valid.
         valid: `[B, R]`; under duplicates="all" and "each" repeated items are valid each time.
         index: `[B, R]` int64: the column of the batch that each cell came from.
+        repeated: whether an item may be there several times.
     """
 
     items: Tensor
     gains: Tensor
     valid: Tensor
     index: Tensor
+    repeated: bool = True
 
     @property
     def counts(self) -> Tensor:
@@ -355,6 +356,8 @@ class RelevantLists:
     @property
     def distinct(self) -> Tensor:
         """`[B, R]` bool: valid cells, of a repeated item only the first."""
+        if not self.repeated:
+            return self.valid
         once = self.valid.clone()
         once[:, 1:] &= self.items[:, 1:] != self.items[:, :-1]
         return once
@@ -377,8 +380,10 @@ def select_relevant(truth: ListBatch, relevance: Relevance) -> RelevantLists:
     if once:
         items, order = sort_with_index(items.masked_fill(find_repeats(items, pad), pad), pad)
         index = index.gather(1, order)
-    valid = items != pad
-    return RelevantLists(items, gains.gather(1, index).masked_fill(~valid, 0), valid, index)
+    valid, gains = items != pad, gains.gather(1, index)
+    if once or relevance.above is not None or relevance.at_least is not None:
+        gains = gains.masked_fill(~valid, 0)
+    return RelevantLists(items, gains, valid, index, truth.repeated > 0 and not once)
 
 
 class MatchIndex(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.batch import MASKED, look_up
+from bridgeval.batch.batch import MASKED, add_pairs, look_up
 from bridgeval.batch.kernels import count_masked, to_tensor
 from bridgeval.batch.transfer import Cargo, Pending
 from bridgeval.tables.ids import Ids
@@ -49,6 +50,7 @@ class ScoreBatch:
     Attributes:
         scores: `[B, N]`; -inf where the item is masked, by the model or because the user has seen it.
         columns: the item of each column.
+        hidden: `[B]` on the host: the items of each user that are masked because the user has seen them.
         checks: what is raised for bad scores, as soon as it is known on the host.
     """
 
@@ -56,10 +58,11 @@ class ScoreBatch:
     order: ClassVar[ListOrder] = "score"
     complete: ClassVar[bool] = True
     repeated: ClassVar[int] = 0
+    uniform: ClassVar[bool] = True
 
     scores: Tensor
     columns: ItemColumns
-    seen: Tensor
+    hidden: npt.NDArray[np.int64]
     masked: Tensor
     cargo: Cargo
     pairs: Mapping[str, PairColumn] = field(default_factory=dict)
@@ -77,18 +80,17 @@ class ScoreBatch:
     ) -> ScoreBatch:
         """Masks what the users have in the history, in a copy of the scores."""
         for column in pairs.values():
-            cargo.add(column.offsets, column.items, column.values)
+            add_pairs(cargo, column)
         if history is None:
-            seen = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
-            return ScoreBatch(scores, columns, seen, count_masked(scores, seen, scores), cargo, pairs, checks)
+            hidden = np.zeros(len(scores), dtype=np.int64)
+            return ScoreBatch(scores, columns, hidden, count_masked(scores, hidden, scores), cargo, pairs, checks)
         places = columns.host_places[history.items]
         rows, at = history.owners[places >= 0], places[places >= 0]
-        counts = np.bincount(rows, minlength=len(scores))
-        cargo.add(rows, at, counts)
-        given, seen = scores, cargo.take(counts)
-        lowest = torch.full((), MASKED, dtype=scores.dtype, device=scores.device)
+        hidden = np.bincount(rows, minlength=len(scores))
+        cargo.add(rows, at)
+        given, lowest = scores, torch.full((), MASKED, dtype=scores.dtype, device=scores.device)
         scores = scores.index_put((cargo.take(rows), cargo.take(at)), lowest)
-        return ScoreBatch(scores, columns, seen, count_masked(scores, seen, given), cargo, pairs, checks)
+        return ScoreBatch(scores, columns, hidden, count_masked(scores, hidden, given), cargo, pairs, checks)
 
     @property
     def width(self) -> int:
@@ -102,9 +104,21 @@ class ScoreBatch:
     def vocabulary(self) -> Ids:
         return self.columns.vocabulary
 
-    @property
+    @cached_property
     def lengths(self) -> Tensor:
-        return self.width - self.seen
+        return self.cargo.take(self.host_lengths)
+
+    @cached_property
+    def host_lengths(self) -> npt.NDArray[np.int64]:
+        return self.width - self.hidden
+
+    @property
+    def masked_count(self) -> Tensor:
+        return self.masked.sum()
+
+    @property
+    def seen_count(self) -> int:
+        return int(self.hidden.sum())
 
     @property
     def items(self) -> Tensor:

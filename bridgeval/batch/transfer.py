@@ -36,6 +36,22 @@ class Pending:
         raise TypeError("a state that is pending is fetched before it is merged: Plan.update does that")
 
 
+@dataclass(frozen=True)
+class PendingMoments:
+    """Values of one batch that are still on a device, of which their moments will be made.
+
+    Attributes:
+        values: `[n]` float64, NaN where undefined.
+        counted: `[n]` bool: the values that count.
+    """
+
+    values: Tensor
+    counted: Tensor
+
+    def merge(self, other: Any) -> Any:
+        raise TypeError("a state that is pending is fetched before it is merged: Plan.update does that")
+
+
 class Cargo:
     """Arrays on their way to a device: all that were added go there in one copy, when the first is asked for.
 

@@ -57,7 +57,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
     import bridgeval
 
     systems, request = _read_inputs(context, files, config)
-    request.check_sinks()
+    request.check_outputs()
     comparison = bridgeval.compare(
         systems,
         request.tables["relevance"] if request.relevance else None,
@@ -123,9 +123,11 @@ def _find_systems(runs: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _write(found: Comparison, request: Request) -> None:
     from bridgeval.cli.output import WRITERS, log_results, write_file, write_text
+    from bridgeval.config import look_up_examples
 
     writer = WRITERS.get(request.format)
     write_text(f"{found}\n" if writer is None else getattr(found, writer)(), request.out)
     if request.report:
-        write_file(request.report, found.to_html)
+        examples = look_up_examples(request, found.reports, found.baseline)
+        write_file(request.report, lambda path: found.to_html(path, examples=examples))
     log_results(found, request.log)

@@ -35,8 +35,10 @@ def librec(
     trust_scripts: bool,
 ) -> None:
     """Evaluate the experiments of a librec-auto STUDY folder."""
+    from bridgeval.io.outputs import check_outputs
     from bridgeval.toolkits.librec import Study
 
+    check_outputs({"out": out})
     report = Study(study).evaluate(list(metrics) or None, trust_scripts=trust_scripts)
     if out is None:
         frame = report.by_fold() if by == "fold" else report.by_experiment()

@@ -38,6 +38,7 @@ class Answer(Protocol):
 
 def write(request: Request, outcome: Outcome) -> None:
     """Writes everything a request asks for: numbers, page, per-user values; then prints serious findings."""
+    from bridgeval.config import look_up_examples
     from bridgeval.verification import record_request
 
     reports = Reports(outcome.reports)
@@ -49,7 +50,8 @@ def write(request: Request, outcome: Outcome) -> None:
     if request.report:
         manifest = record_request(request, os.path.dirname(request.report))
         page = Reports(reports.systems, manifest)
-        write_file(request.report, lambda path: page.to_html(path, inspections=outcome.inspections))
+        more = {"inspections": outcome.inspections, "examples": look_up_examples(request, outcome.reports)}
+        write_file(request.report, lambda path: page.to_html(path, **more))
     if request.log:
         log_results(Reports(reports.systems, record_request(request, "")), request.log)
     if request.store:
@@ -165,10 +167,13 @@ def write_per_user(reports: Reports, path: str) -> None:
     """Writes the per-user values of all systems as Parquet."""
     import pandas as pd
 
+    from bridgeval.io.outputs import written_beside
+
     frames = []
     for system, report in reports.items():
         for name in report.collected:
             frames.append(report.collected[name].frame(name, None).assign(system=system))
     if not frames:
         raise ConfigError("none of the metrics has per-user values", hint="leave out {argument}", argument="per_user")
-    pd.concat(frames)[["system", "metric", "user", "value"]].to_parquet(path, index=False)
+    with written_beside(path) as beside:
+        pd.concat(frames)[["system", "metric", "user", "value"]].to_parquet(beside, index=False)

@@ -18,9 +18,11 @@ from bridgeval.engine.blocks import (
     Block,
     Blocks,
     CandidateCount,
+    Counted,
     ItemColumn,
     Ranked,
     Relevant,
+    RelevantCount,
     RelevantScores,
     ShownColumn,
     UserColumn,
@@ -140,6 +142,7 @@ class JoinedPairs:
         rows: `[n]` the user of each pair, as row of the batch.
         predicted: `[n]` float64 scores.
         actual: `[n]` float64 gains.
+        known: `[n]` bool: which of these are pairs; None if all are.
         unpredicted: `[B]` truth rows without a prediction.
         unasked: `[B]` predictions without a truth row.
     """
@@ -147,6 +150,7 @@ class JoinedPairs:
     rows: Tensor
     predicted: Tensor
     actual: Tensor
+    known: Tensor | None
     unpredicted: Tensor
     unasked: Tensor
 
@@ -161,14 +165,31 @@ class Joined(Block[JoinedPairs]):
     def make(self, blocks: Blocks) -> JoinedPairs:
         truth = blocks[Relevant(self.relevance)]
         rows, at, predicted = blocks[RelevantScores(self.ranking, self.relevance)]
-        found = sum_by_code(rows, len(blocks)).long()
+        known = None if predicted.is_cpu else predicted == predicted
+        found = sum_by_code(rows, len(blocks), known).long()
         return JoinedPairs(
             rows,
             predicted.double(),
             truth.gains[rows, at].double(),
-            truth.counts - found,
+            known,
+            blocks[RelevantCount(self.relevance)] - found,
             blocks[CandidateCount(self.ranking)] - found,
         )
+
+
+@dataclass(frozen=True)
+class CountedPairs(Block[tuple[Tensor, Any, Any]]):
+    """The pairs of users who count, `[n]` bool; their truth rows without a prediction, and all predictions without a
+    truth row: one int64 each.
+    """
+
+    pairs: Joined
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Any, Any]:
+        pairs, counted = blocks[self.pairs], blocks[self.counted]
+        kept = counted[pairs.rows] if pairs.known is None else counted[pairs.rows] & pairs.known
+        return kept, (pairs.unpredicted * counted).sum(), pairs.unasked.sum()
 
 
 @dataclass(frozen=True)
@@ -196,12 +217,11 @@ class RowMetric(UserMetric):
 
     def values(self, blocks: Blocks) -> Tensor:
         pairs = blocks[Joined(self.ranking, self.relevance)]
-        total = torch.zeros(len(blocks), dtype=torch.float64, device=blocks.device)
-        count = torch.zeros_like(total)
-        values = self.rows(pairs.predicted, pairs.actual).double()
-        total.index_add_(0, pairs.rows, values)
-        count.index_add_(0, pairs.rows, torch.ones_like(values))
-        return self.finish(total / count)
+        values = self.rows(pairs.predicted, pairs.actual)
+        if pairs.known is not None:
+            values = values.masked_fill(~pairs.known, 0)
+        total = sum_by_code(pairs.rows, len(blocks), values)
+        return self.finish(total / sum_by_code(pairs.rows, len(blocks), pairs.known))
 
     def start(self) -> State:
         return RowState() if self._over_pairs else super().start()
@@ -209,11 +229,9 @@ class RowMetric(UserMetric):
     def update(self, blocks: Blocks) -> State:
         if not self._over_pairs:
             return super().update(blocks)
-        pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
-        values = self.rows(pairs.predicted, pairs.actual).double()
-        moments: Any = blocks.finish(lambda kept, values: Moments.of(values[kept]), counted[pairs.rows], values)
-        unpredicted: Any = (pairs.unpredicted * counted).sum()
-        unasked: Any = pairs.unasked.sum()
+        pairs = blocks[Joined(self.ranking, self.relevance)]
+        kept, unpredicted, unasked = blocks[CountedPairs(Joined(self.ranking, self.relevance), self.population)]
+        moments: Any = blocks.measure(kept, self.rows(pairs.predicted, pairs.actual).double())
         return RowState(moments, unpredicted, unasked)
 
     def compute(self, state: Any) -> Result:

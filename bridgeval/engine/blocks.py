@@ -8,6 +8,7 @@ cutoff asked for), R relevant, V items of the vocabulary.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,15 +37,17 @@ from bridgeval.batch.ranking import (
     skip_items,
 )
 from bridgeval.batch.score_batch import ScoreBatch
-from bridgeval.batch.transfer import Pending
+from bridgeval.batch.transfer import Pending, PendingMoments
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import State
+from bridgeval.engine.state import Moments, State
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context
 
 T = TypeVar("T")
 _MISSING: Any = object()
+# The cutoff beyond the end of every list: of metrics that are asked for without one.
+WHOLE = sys.maxsize
 # The policies without a threshold, made and checked once and not for every batch.
 EVERY_ROW = {
     one.duplicates: one
@@ -114,6 +117,13 @@ class Blocks:
             return Pending(make, tensors)
         return make(*(one.numpy() for one in tensors))
 
+    def measure(self, counted: Tensor, values: Tensor) -> State:
+        """The moments of the values `[n]` that count; on a device those of all metrics are taken together."""
+        if self.device.type != "cpu":
+            pending: Any = PendingMoments(values, counted)
+            return pending
+        return Moments.of(values.numpy()[counted.numpy()])
+
     def check(self, wrong: Tensor, complain: Callable[[], None]) -> None:
         """Calls `complain`, which raises, if the flag is true; on a device not before the results of the batch come
         back, so that the host does not wait for each check.
@@ -133,6 +143,13 @@ class Blocks:
     def reads_whole_lists(self) -> bool:
         """Whether the largest cutoff is beyond the end of every list."""
         return self.depth is None or self.depth >= self.batch.shown.width
+
+    def count_places(self) -> int:
+        """More places than a list, a cutoff or a row that stays at its rank has: a power of two, so that tables by
+        place can be kept from batch to batch.
+        """
+        cutoff = max((k for k in self.cutoffs if k != WHOLE), default=0)
+        return 1 << (self.batch.shown.width + max(self.batch.relevant.width, cutoff)).bit_length()
 
     @property
     def context(self) -> Context:
@@ -414,18 +431,41 @@ class ShownGains(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class PickedScores(Block[tuple[Tensor, Tensor]]):
+    """Of a score matrix: the scores of the relevant items, and which of them are candidates: `[B, R]` each."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        relevance = blocks[EffectiveRelevance(self.relevance)]
+        if relevance != self.relevance:
+            return blocks[PickedScores(self.ranking, relevance)]
+        shown: Any = blocks.batch.shown
+        return rank_counts.pick_scores(shown, self.ranking, blocks[Relevant(relevance)])
+
+
+@dataclass(frozen=True)
 class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
-    """Row, column of the relevant list and score of every relevant item that was scored: `[n]` each."""
+    """Row, column of the relevant list and score of every relevant item that was scored: `[n]` each.
+
+    On a device all cells of the relevant lists may be among them, with the score NaN where an item has none: to leave
+    them out takes a wait.
+    """
 
     ranking: Ranking = Ranking()
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
-        shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
+        shown = blocks.batch.shown
         if isinstance(shown, ScoreBatch):
-            scores, known = rank_counts.pick_scores(shown, self.ranking, relevant)
-            rows, columns = torch.nonzero(known, as_tuple=True)
-            return rows, columns, scores[rows, columns]
+            scores, known = blocks[PickedScores(self.ranking, self.relevance)]
+            if known.is_cpu:
+                rows, columns = torch.nonzero(known, as_tuple=True)
+                return rows, columns, scores[rows, columns]
+            cells = torch.arange(known.numel(), device=known.device)
+            width = max(known.shape[1], 1)
+            return cells // width, cells % width, scores.masked_fill(~known, torch.nan).view(-1)
         ranked = blocks[Ranked(self.ranking, whole=True)]
         rows, places, columns = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
         return rows, columns, ranked.gather(shown.column("score"))[rows, places]
@@ -446,7 +486,8 @@ class RankCounts(Block[CandidateCounts]):
     def make(self, blocks: Blocks) -> CandidateCounts:
         shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
         if isinstance(shown, ScoreBatch):
-            return rank_counts.count_in_scores(shown, self.ranking, relevant, decided=self.decided)
+            picked = blocks[PickedScores(self.ranking, self.relevance)]
+            return rank_counts.count_in_scores(shown, self.ranking, relevant, picked, decided=self.decided)
         ranked = blocks[Ranked(self.ranking, whole=True)]
         by_score = shown.has("score") and not shown.ranked and self.ranking.order == "score" and not self.decided
         scores = ranked.gather(shown.column("score")) if by_score else None
@@ -491,6 +532,16 @@ class Counted(Block[Tensor]):
                 return blocks[Counted("listed")] & ((batch.shown.lengths > 0) | blocks[Counted("judged")])
             case _:
                 return batch.user_column(f"in_{self.users}")
+
+
+@dataclass(frozen=True)
+class LeftOut(Block[Tensor]):
+    """The users who do not count: `[B]` bool."""
+
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return ~blocks[self.counted]
 
 
 def by_item(table: Tensor, items: Tensor) -> Tensor:

@@ -12,22 +12,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from bridgeval import errors
 from bridgeval.batch.batch import look_up
 from bridgeval.batch.kernels import find_constant
-from bridgeval.engine.blocks import Blocks, Counted, GainRange, HitIndex, Ranked, RelevantCount, ShownCount, by_item
+from bridgeval.engine.blocks import Blocks, Counted, GainRange, HitIndex, Ranked, ShownCount, by_item
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Numbers, Sums
+from bridgeval.engine.state import Numbers, State, Sums
 from bridgeval.engine.summary import Result
 
 # Above this share of users or rows a finding is an alarm.
 LARGE_SHARE = 0.05
 # Fewer steps than these do not show a direction.
 FEW_STEPS = 10
+Flags = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -61,65 +64,75 @@ class Census(Metric):
     def start(self) -> Counts:
         return Counts()
 
-    def update(self, blocks: Blocks) -> Counts:
+    def update(self, blocks: Blocks) -> State:
         shown, truth = blocks.batch.shown, blocks.batch.relevant
-        in_shown, in_truth = shown.lengths > 0, truth.lengths > 0
-        counted, listed, order = blocks[Counted()], blocks[ShownCount()], shown.order
-        counts = {
-            "users": in_shown | in_truth,
-            "counted": counted,
-            "shown_nothing": counted & (listed == 0),
-            "no relevance given": in_shown & ~in_truth,
-            "no relevant item": in_truth & (blocks[RelevantCount()] == 0),
-            "in both": in_shown & in_truth,
-            f"by {order}": in_shown,
+        in_shown, in_truth = shown.host_lengths > 0, truth.host_lengths > 0
+        sums: dict[str, Any] = {
+            "users": _count(in_shown | in_truth),
+            "no relevance given": _count(in_shown & ~in_truth),
+            "in both": _count(in_shown & in_truth),
+            f"by {shown.order}": _count(in_shown),
+            "shown_rows": int(shown.host_lengths.sum()),
+            "relevant_rows": int(truth.host_lengths.sum()),
+            "repeated_shown": shown.repeated,
+            "repeated_relevant": truth.repeated,
         }
-        if self.depth:
-            counts["short_lists"] = counted & (listed < self.depth)
-        totals = torch.stack(list(counts.values())).sum(1)
-        sums: dict[str, Any] = dict(zip(counts, totals.unbind(), strict=True))
-        sums["repeated_shown"] = shown.repeated
         if shown.has("score"):
-            seen = shown.seen.sum()
-            sums |= {"masked": shown.masked.sum() - seen, "seen": seen}
+            sums |= {"masked": shown.masked_count - shown.seen_count, "seen": shown.seen_count}
         if blocks.batch.has_user_column("hidden_count"):
-            sums["seen"] = blocks.batch.user_column("hidden_count").sum()
-        sums |= {"shown_rows": shown.lengths.sum(), "relevant_rows": truth.lengths.sum()}
-        sums["repeated_relevant"] = truth.repeated
+            sums["seen"] = int(blocks.batch.user_columns["hidden_count"].sum())
         if blocks.lookup.context.catalogue is not None:
             sums["unknown_shown"] = _count_unknown(blocks, blocks[Ranked()].items)
             sums["unknown_relevant"] = _count_unknown(blocks, truth.items)
-        if self.depth != 0 and order == "score" and shown.width > 1:
-            sums |= _count_scores(blocks)
+        constant = None
+        if self.depth != 0 and shown.order == "score" and shown.width > 1:
+            sums |= _count_steps(blocks)
+            constant = find_constant(shown.column("score"), None if shown.uniform else shown.valid)
         if blocks.needs.named_tables:
             sums |= _count_gaps(blocks)
         if "seen" in shown.pairs:
-            had = look_up(shown.pairs["seen"], truth.items, shown.cargo)
-            sums["relevant_in_history"] = (had & truth.valid).sum()
+            sums["relevant_in_history"] = look_up(shown.pairs["seen"], truth.items, shown.cargo).sum()
             # From a score matrix the caller has them masked, or not.
             if self.watch_seen and not shown.complete:
-                sums["shown_in_history"] = (shown.column("seen") & shown.valid).sum()
+                sums["shown_in_history"] = shown.column("seen").sum()
         sums["meetings"] = 1 if len(blocks[HitIndex()].rows) else shown.count_held(truth.items)
         gains = truth.lists.columns["gain"]
-        if not len(gains):
-            return Counts(Sums(sums))
         # Grades and ratings are whole numbers or halves; scores rarely are.
-        sums["odd gains"] = int(np.count_nonzero(gains * 2 % 1))
+        sums["odd gains"] = _count(gains * 2 % 1)
         lowest, highest = blocks[GainRange()]
-        return Counts(Sums(sums), float(lowest), float(highest))
+        pending = {name: one for name, one in sums.items() if isinstance(one, Tensor)}
+
+        def add_up(counted: Flags, listed: Positions, constant: Flags, *numbers: Any) -> Counts:
+            of_users = {
+                "counted": counted,
+                "shown_nothing": counted & (listed == 0),
+                "no relevant item": in_truth & ~counted,
+                "short_lists": counted & (listed < (self.depth or 0)),
+                "constant": constant & (shown.host_lengths > 1),
+            }
+            told = {name: _count(flags) for name, flags in of_users.items()}
+            found = {name: int(number) for name, number in zip(pending, numbers, strict=True)}
+            return Counts(Sums({**sums, **told, **found}), float(lowest), float(highest))
+
+        counted = blocks[Counted()]
+        constant = torch.zeros_like(counted) if constant is None else constant
+        return blocks.finish(add_up, counted, blocks[ShownCount()], constant, *pending.values())
 
     def compute(self, state: Any) -> Result:
         gains = {"lowest_gain": state.lowest, "highest_gain": state.highest} if state.lowest <= state.highest else {}
         return Result(None, notes={**state.sums.values, **gains})
 
 
+def _count(flags: npt.NDArray[Any]) -> int:
+    return int(np.count_nonzero(flags))
+
+
 def _count_unknown(blocks: Blocks, items: Tensor) -> Tensor | int:
     """Counts the cells that hold an item that the catalogue lacks."""
-    in_catalogue = blocks.lookup.in_catalogue
     # Usually the catalogue has them all: then no cell is looked at.
-    if blocks.lookup.once("all in the catalogue", lambda: bool(in_catalogue[:-1].all())):
+    if blocks.lookup.catalogue_has_all:
         return 0
-    return (~by_item(in_catalogue, items) & (items != blocks.batch.shown.pad)).sum()
+    return by_item(blocks.lookup.outside_catalogue, items).sum()
 
 
 def _count_gaps(blocks: Blocks) -> dict[str, Any]:
@@ -136,16 +149,18 @@ def _count_gaps(blocks: Blocks) -> dict[str, Any]:
     return counts
 
 
-def _count_scores(blocks: Blocks) -> dict[str, Tensor]:
-    """Steps along the lists as they came, how many of them rise, and lists in which all scores are equal."""
+def _count_steps(blocks: Blocks) -> dict[str, Any]:
+    """Steps along the lists as they came, and how many of them rise."""
     shown = blocks.batch.shown
-    scores, valid = shown.column("score"), shown.valid
-    long = shown.lengths > 1
-    counts = {"long lists": long.sum(), "steps": (shown.lengths - 1).clamp(min=0).sum()}
+    counts: dict[str, Any] = {
+        "long lists": _count(shown.host_lengths > 1),
+        "steps": int(np.maximum(shown.host_lengths - 1, 0).sum()),
+    }
     # Lists that are in order have no step that rises. The cells of a score matrix have no order.
     if not shown.complete and blocks[Ranked()].index is not None:
+        scores, valid = shown.column("score"), shown.valid
         counts["rises"] = ((scores[:, 1:] > scores[:, :-1]) & valid[:, 1:]).sum()
-    return counts | {"constant": (long & find_constant(scores, valid)).sum()}
+    return counts
 
 
 # What ranked the lists -> how it is said.

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import sum_at_cutoffs
+from bridgeval.batch.kernels import sum_at_cutoffs, sum_first
 from bridgeval.errors import NeedError
 
 
@@ -41,6 +41,16 @@ class Cumulative:
         return self.sums[self.cutoffs.index(k)]
 
     @staticmethod
+    def of_cells(cutoffs: tuple[int, ...], cells: Tensor, dim: int) -> Cumulative:
+        """Adds up the cells of places, which are a dimension of `[B, K]` or `[K, B]`.
+
+        >>> Cumulative.of_cells((2, 9), torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), dim=1).sums
+        tensor([[ 3.,  9.],
+                [ 6., 15.]])
+        """
+        return Cumulative(cutoffs, sum_first(cells, cutoffs, dim))
+
+    @staticmethod
     def of_places(cutoffs: tuple[int, ...], sum_over: Callable[[slice], Tensor]) -> Cumulative:
         """Adds up places from one cutoff to the next.
 
@@ -55,7 +65,7 @@ class Cumulative:
         """
         steps = [sum_over(slice(start, stop)) for start, stop in pairwise([0, *cutoffs])]
         # Step by step: a GPU has no deterministic cumsum of floats.
-        return Cumulative(cutoffs, torch.stack(list(accumulate(steps))))
+        return Cumulative(cutoffs, torch.stack(list(accumulate(steps))) if len(steps) > 1 else steps[0][None])
 
     @staticmethod
     def of_entries(

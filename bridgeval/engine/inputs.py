@@ -116,7 +116,7 @@ class Inputs:
     @cached_property
     def context(self) -> Context:
         catalogue, had = self.catalogue, self.had
-        items, users = read_named_tables(self.tables)
+        items, users = read_named_tables(self.tables) if self.tables else ({}, {})
         if had is not None:
             items["popularity"] = had.popularity
             catalogue = had.items if catalogue is None else catalogue
@@ -224,7 +224,8 @@ def list_offers(recommendations: Any, columns: Chosen | None = None, **given: An
     several = given.get("baselines") or _split_baselines(given.get("baseline"))
     alone = {name: value for name, value in given.items() if value is not None and not (several and name == "baseline")}
     offers = answered_needs(frozenset(alone)) | {"all users", *map(baseline_column, several)}
-    offers |= list_named_tables(given.get("tables") or given.get("context") or {})
+    if tables := given.get("tables") or given.get("context"):
+        offers |= list_named_tables(tables)
     return frozenset(offers | {"score"} if has_scores(recommendations, columns) else offers)
 
 

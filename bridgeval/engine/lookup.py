@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -48,9 +50,8 @@ class Lookup:
 
     def _lacks(self, side: str, table: str, ids: Ids) -> Tensor:
         positions = ids.positions_in(self._find(side, table).ids, f"{side} ids of the context {table!r} and the lists")
-        return torch.cat([torch.from_numpy(positions < 0), torch.zeros(int(side == "item"), dtype=torch.bool)]).to(
-            self.device
-        )
+        lacks = positions < 0
+        return to_tensor(np.append(lacks, False) if side == "item" else lacks, self.device)
 
     def _find(self, side: str, table: str) -> Table:
         tables = self.context.items if side == "item" else self.context.users
@@ -67,6 +68,22 @@ class Lookup:
         """`[V + 1]`: which items of the vocabulary the catalogue has."""
         return self.once("catalogue", self._in_catalogue)
 
+    @property
+    def outside_catalogue(self) -> Tensor:
+        """`[V + 1]`: which items of the vocabulary the catalogue lacks; "no item" is not one."""
+        make = lambda: to_tensor(np.append(self._catalogue_places < 0, False), self.device)  # noqa: E731
+        return self.once("outside the catalogue", make)
+
+    @property
+    def catalogue_has_all(self) -> bool:
+        """Whether the catalogue has every item of the vocabulary."""
+        return self.once("all in the catalogue", lambda: bool((self._catalogue_places >= 0).all()))
+
+    @property
+    def _catalogue_places(self) -> npt.NDArray[np.int64]:
+        """`[V]`: the place of each item in the catalogue, -1 for none."""
+        return self.slates.items.positions_in(self.catalogue, "item ids of the catalogue or history and the lists")
+
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """Makes a value that depends on the context alone, for the first batch, and keeps it for the others."""
         if key not in self._made:
@@ -76,9 +93,9 @@ class Lookup:
 
     def align(self, table: Table) -> Tensor:
         """`[V + 1]` or `[V + 1, F]`: any table by item code."""
-        values = to_tensor(table.aligned(self.slates.items))
-        none = torch.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
-        return torch.cat([values, none]).to(self.device)
+        values = table.aligned(self.slates.items)
+        none = np.full((1, *values.shape[1:]), table.default, dtype=values.dtype)
+        return to_tensor(np.concatenate([values, none]), self.device)
 
     @property
     def catalogue(self) -> Ids:
@@ -88,5 +105,4 @@ class Lookup:
         return self.context.catalogue
 
     def _in_catalogue(self) -> Tensor:
-        places = self.slates.items.positions_in(self.catalogue, "item ids of the catalogue or history and the lists")
-        return torch.cat([torch.from_numpy(places >= 0), torch.zeros(1, dtype=torch.bool)]).to(self.device)
+        return to_tensor(np.append(self._catalogue_places >= 0, False), self.device)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +21,8 @@ from torch import Tensor
 
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, Ties
 from bridgeval.choices import check_choices, list_choices
-from bridgeval.engine.blocks import Block, Blocks, Counted, RelevantCount, ShownCount, Users
+from bridgeval.engine.blocks import WHOLE, Block, Blocks, Counted, RelevantCount, ShownCount, Users
+from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.returned import check_ratio, check_values
 from bridgeval.engine.state import Collected, Floats, Moments, State, Sums, Tally
@@ -41,8 +41,6 @@ from bridgeval.engine.summary import (
 from bridgeval.errors import BadParameterError
 from bridgeval.tables.ids import Ids
 
-# The cutoff beyond the end of every list: of metrics that are asked for without one.
-WHOLE = sys.maxsize
 # Population -> what it needs.
 POPULATION_NEEDS = {
     "history": "users of the history",
@@ -316,16 +314,18 @@ class UserMetric(RankingMetric):
         return Moments() if self.over in OF_MOMENTS else Collected()
 
     def update(self, blocks: Blocks) -> State:
-        def collect(counted: npt.NDArray[np.bool_], values: Floats) -> State:
-            values = values[counted]
-            if self.over in OF_MOMENTS:
-                return Moments.of(np.log(np.maximum(values, LEAST_IN_PRODUCT)) if self.over == "geometric" else values)
-            if not len(values):
-                return Collected()
-            users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
-            return Collected(((users.take(np.flatnonzero(counted)), values),))
+        counted, values = self.counted(blocks), blocks[UserValues(self._unsummarized())]
+        if self.over == "geometric":
+            values = values.clamp(min=LEAST_IN_PRODUCT).log()
+        if self.over in OF_MOMENTS:
+            return blocks.measure(counted, values)
+        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
 
-        return blocks.finish(collect, self.counted(blocks), blocks[UserValues(self._unsummarized())])
+        def collect(counted: npt.NDArray[np.bool_], values: Floats) -> State:
+            rows = np.flatnonzero(counted)
+            return Collected(((users.take(rows), values[rows]),)) if len(rows) else Collected()
+
+        return blocks.finish(collect, counted, values)
 
     def compute(self, state: Any) -> Result:
         return summarize_state(self.over, state, self.confidence, self.lone)
@@ -377,7 +377,10 @@ def summarize(over: Over, users: Ids, values: Floats) -> Result:
 
 @dataclass(frozen=True)
 class TopKMetric(UserMetric):
-    """A per-user metric over the first k places of the ranked list."""
+    """A per-user metric over the first k places of the ranked list.
+
+    Subclasses define `values`; or `at_cutoffs`, where all cutoffs cost hardly more than one.
+    """
 
     k: int
 
@@ -388,6 +391,18 @@ class TopKMetric(UserMetric):
     def needs(self) -> Needs:
         depth = None if self.k == WHOLE else self.k
         return replace(super().needs(), depth=depth, cutoffs=frozenset({self.k}))
+
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
+        """`[cutoffs, B]` float64: the values at each of `blocks.cutoffs`, whatever `self.k` is."""
+        raise NotImplementedError(f"{type(self).__name__} must define values(blocks)")
+
+    def values(self, blocks: Blocks) -> Tensor:
+        return blocks[CutoffValues(self._at_one)].up_to(self.k)
+
+    @cached_property
+    def _at_one(self) -> Self:
+        """The same metric at the cutoff 1: one key for all cutoffs."""
+        return replace(self, k=1)
 
 
 @dataclass(frozen=True)
@@ -411,6 +426,13 @@ class PrefixMetric(RelevanceMetric, TopKMetric):
     def places(self, blocks: Blocks) -> int | Tensor:
         """The number of places: k, or the length of each whole list, at least 1: `[B]` int64."""
         return self.k if self.k != WHOLE else blocks[ShownCount(self.ranking)].clamp(min=1)
+
+    def all_places(self, blocks: Blocks) -> Tensor:
+        """The same for every cutoff: `[cutoffs, 1]` int64, or `[cutoffs, B]` if one of them is that of whole lists."""
+        ends = blocks.ends[:, None]
+        if blocks.cutoffs[-1] != WHOLE:
+            return ends
+        return torch.where(ends == WHOLE, blocks[ShownCount(self.ranking)].clamp(min=1), ends)
 
 
 @dataclass(frozen=True)
@@ -449,6 +471,16 @@ class RatioMetric(PrefixMetric):
 
 
 @dataclass(frozen=True)
+class CutoffValues(Block[Cumulative]):
+    """The per-user values of a metric at every cutoff that is asked for."""
+
+    metric: TopKMetric
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        return Cumulative(blocks.cutoffs, self.metric.at_cutoffs(blocks))
+
+
+@dataclass(frozen=True)
 class UserValues(Block[Tensor]):
     """The per-user values of a metric, computed once for its mean, its median, and all metrics made of it."""
 
@@ -471,8 +503,8 @@ def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tenso
 
 
 def check_cutoff(name: str, k: object) -> None:
-    """Raises BadParameterError unless k is a whole number from 1 up."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    """Raises BadParameterError unless k is a whole number from 1 up to `WHOLE`, which is beyond every list."""
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= WHOLE:
         raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 

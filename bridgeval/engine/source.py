@@ -111,15 +111,19 @@ class TypedLoader:
     """
 
     reads: ClassVar[tuple[tuple[Kind, Kind], ...]]
-    # The same with a test in place of each type, made once per class, so that `recognizes` is one plain loop.
-    _tests: ClassVar[list[tuple[Callable[[Any], bool], ...]]]
+    # The same as tests of one of the two, by place. Types come first: they are quick to ask, and decide most cases.
+    _tests: ClassVar[list[list[tuple[int, Callable[[Any], bool]]]]]
 
     def __init_subclass__(cls) -> None:
-        cls._tests = [tuple(k.__instancecheck__ if isinstance(k, type) else k for k in pair) for pair in cls.reads]
+        cls._tests = [
+            [(place, kind.__instancecheck__ if isinstance(kind, type) else kind) for place, kind in ordered]
+            for ordered in (sorted(enumerate(pair), key=lambda one: not isinstance(one[1], type)) for pair in cls.reads)
+        ]
 
     def recognizes(self, recommendations: Any, relevance: Any, /) -> bool:
-        for shown, relevant in self._tests:  # noqa: SIM110  (every evaluation asks every loader: no generator for each)
-            if relevant(relevance) and shown(recommendations):
+        given = (recommendations, relevance)
+        for (a, first), (b, second) in self._tests:  # noqa: SIM110  (every evaluation asks every loader: no generators)
+            if first(given[a]) and second(given[b]):
                 return True
         return False
 

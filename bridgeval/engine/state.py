@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
-from bridgeval.batch.transfer import Pending, download
+from bridgeval.batch.kernels import measure_rows
+from bridgeval.batch.transfer import Pending, PendingMoments, download
 from bridgeval.errors import MisalignedError
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 
 class State(Protocol):
@@ -45,44 +48,65 @@ def fetch_states(states: Sequence[Any]) -> tuple[Any, ...]:
     >>> fetch_states([Sums({"users": torch.tensor(3)})])
     (Sums(values={'users': 3}),)
     """
-    tensors = [tensor for state in states for tensor in _find_tensors(state)]
-    arrays = {id(tensor): array for tensor, array in zip(tensors, download(tensors), strict=True)}
-    return tuple(_replace_tensors(state, arrays) for state in states) if tensors else tuple(states)
+    measured = _measure_together([one for state in states for one in _find(PendingMoments, state)])
+    tensors = [tensor for state in states for tensor in _find(Tensor, state)]
+    tensors += [tensor for _, numbers in measured for tensor in numbers]
+    if not tensors:
+        return tuple(states)
+    made: dict[int, Any] = {id(one): array for one, array in zip(tensors, download(tensors), strict=True)}
+    for pending, numbers in measured:
+        for one, row in zip(pending, zip(*(made[id(number)].tolist() for number in numbers), strict=True), strict=True):
+            made[id(one)] = Moments.from_row(*row)
+    return tuple(_replace(state, made) for state in states)
 
 
-def _find_tensors(state: Any) -> Iterator[Tensor]:
-    match state:
-        case Tensor():
-            yield state
-        case Pending():
-            yield from state.tensors
-        case Numbers() | Mapping() | tuple():
-            for part in _list_parts(state):
-                yield from _find_tensors(part)
+def _measure_together(pending: Sequence[PendingMoments]) -> list[tuple[list[PendingMoments], tuple[Tensor, ...]]]:
+    """Values of the same length, and the moments of all of them."""
+    by_length: dict[int, list[PendingMoments]] = {}
+    for one in pending:
+        by_length.setdefault(len(one.values), []).append(one)
+    return [
+        (some, measure_rows(torch.stack([one.values for one in some]), torch.stack([one.counted for one in some])))
+        for some in by_length.values()
+    ]
+
+
+def _find(kind: type[T], state: Any) -> Iterator[T]:
+    """The tensors, or other things of a kind, that are in a state."""
+    if isinstance(state, kind):
+        yield state
+    elif isinstance(state, Pending | Numbers | Mapping | tuple):
+        for part in _list_parts(state):
+            yield from _find(kind, part)
 
 
 def _list_parts(state: Any) -> Iterable[Any]:
     """What may hold tensors of a state."""
     if isinstance(state, Mapping):
         return [one for one in state.values() if isinstance(one, Tensor)]
+    if isinstance(state, Pending):
+        return state.tensors
     return state if isinstance(state, tuple) else vars(state).values()
 
 
-def _replace_tensors(state: Any, arrays: Mapping[int, npt.NDArray[Any]]) -> Any:
+def _replace(state: Any, made: Mapping[int, Any]) -> Any:
+    """The state with what was made of its tensors in their place."""
     match state:
         case Tensor():
-            array = arrays[id(state)]
+            array = made[id(state)]
             return array if array.ndim else array.item()
+        case PendingMoments():
+            return made[id(state)]
         case Pending():
-            return state.finish(*(arrays[id(tensor)] for tensor in state.tensors))
+            return state.finish(*(made[id(tensor)] for tensor in state.tensors))
         case Mapping():
-            here = {key: _replace_tensors(one, arrays) for key, one in state.items() if isinstance(one, Tensor)}
+            here = {key: _replace(one, made) for key, one in state.items() if isinstance(one, Tensor)}
             return {**state, **here}
         case tuple():
-            return tuple(_replace_tensors(one, arrays) for one in state)
+            return tuple(_replace(one, made) for one in state)
         case Numbers():
             changed: Any = state
-            return replace(changed, **{name: _replace_tensors(one, arrays) for name, one in vars(state).items()})
+            return replace(changed, **{name: _replace(one, made) for name, one in vars(state).items()})
     return state
 
 
@@ -113,6 +137,15 @@ class Moments:
         # A mean that is infinite has no spread: inf - inf is NaN, with a warning.
         squares = float(np.square(defined - mean).sum()) if math.isfinite(mean) else math.nan
         return Moments(len(defined), mean, squares, undefined)
+
+    @staticmethod
+    def from_row(count: int, mean: float, squares: float, undefined: int) -> Moments:
+        """The moments that were taken on a device: there the mean of no values is NaN, and an infinite one has some
+        spread.
+        """
+        if not count:
+            return Moments(undefined=undefined)
+        return Moments(count, mean, squares if math.isfinite(mean) else math.nan, undefined)
 
     def merge(self, other: Moments) -> Moments:
         undefined = self.undefined + other.undefined

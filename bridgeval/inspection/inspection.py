@@ -68,7 +68,8 @@ def inspect(
         if early := find_early_truth(relevance, history, columns):
             found.append(Finding(early.key, "alarm", early.what, early.effect, early.count))
         loaded = known.load(recommendations, relevance, loader, columns=columns, **extras)
-        source: Any = loaded.source
+        # Several sources, as those of a study, are not inspected.
+        source: Any = loaded.sources.members.get("")
         with loaded.blame():
             while hasattr(source, "open"):
                 source = source.open(list_needs(headline))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bridgeval.integrations.metric_names import encode_name
+from bridgeval.plugin import UserTable
 
 
 def list_values(results: Any) -> dict[str, float]:
@@ -33,10 +34,23 @@ def _list_paths(results: Any) -> Iterator[tuple[tuple[str, ...], float]]:
 
 
 def list_users(results: Any) -> Any:
-    """A pandas frame (system, user, metric, k, value), or None if the reports keep no values of users."""
+    """A pandas frame (user, metric, k, value, system), whatever kind of frame the lists came in.
+
+    None if the reports keep no values of users, or keep them in Spark.
+
+    >>> import bridgeval, pyarrow as pa
+    >>> shown = pa.table({"customer_id": ["ann"], "item_id": ["tea"]})
+    >>> report = bridgeval.evaluate(shown, {"ann": ["tea"]}, "Recall@1", per_user=True)
+    >>> list_users(report).values.tolist()
+    [['ann', 'Recall@1', 1, 1.0, '']]
+    """
     import pandas as pd
 
-    frames = [report.per_user().assign(system=system) for system, report in results.systems.items() if report.collected]
+    frames = []
+    for system, report in results.systems.items():
+        kept = {(name, report.metrics[name].cutoff): table for name, table in report.collected.items()}
+        if kept and all(isinstance(table, UserTable) for table in kept.values()):
+            frames.append(UserTable.together(kept).assign(system=system))
     return pd.concat(frames, ignore_index=True) if frames else None
 
 

@@ -115,7 +115,7 @@ def find_columns(
     Traceback (most recent call last):
     bridgeval.errors.MissingColumnError: the relevance has no gain, but a number that may be one; found: 'weight'; ...
     """
-    chosen = _check_choice(chosen)
+    chosen = _check_choice(chosen) if chosen else {}
     found: dict[str, str] = {}
     for part, aliases in ALIASES[role].items():
         if part in chosen and chosen[part] is None and part not in REQUIRED[role]:
@@ -136,9 +136,7 @@ def find_columns(
     return found
 
 
-def _check_choice(chosen: Chosen | None) -> Chosen:
-    if chosen is None:
-        return {}
+def _check_choice(chosen: Chosen) -> Chosen:
     if not isinstance(chosen, Mapping):
         raise BadParameterError(
             "columns must be a mapping of part to column name",

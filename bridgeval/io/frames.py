@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bridgeval.errors import BadValueError, NoLoaderError
 from bridgeval.io.columns import ITEM, USER, find_named
-from bridgeval.io.lazy_frames import HuggingFaceDataset, LazyFrame, PolarsLazyFrame
+from bridgeval.io.lazy_frames import HuggingFaceDataset, LazyFrame, PolarsLazyFrame, Schematic
 from bridgeval.io.list_columns import unnest_lists
 from bridgeval.io.listings import is_arrays, is_series, is_sparse, name_series, tabulate_arrays, tabulate_matrix
 from bridgeval.io.records import RecordsFrame, is_records
@@ -71,16 +71,24 @@ def is_listing(value: object) -> bool:
     return is_series(value) or is_arrays(value) or is_records(value)
 
 
-def open_frame(value: Any) -> Frame:
-    """Opens any of these objects; reads no more than names and types."""
-    for test, opener in (*FRAMES, *LISTINGS):
+def find_frame(value: Any) -> Frame | None:
+    """Opens any of these objects; reads no more than names and types. None for any other object."""
+    for test, opener in OPENERS:
         if test(value):
             return opener(value)
-    raise NoLoaderError(
-        "this is no frame",
-        f"an object of type {type(value).__name__}",
-        "give a frame of pandas, polars, Arrow, duckdb, narwhals or Hugging Face",
-    )
+    return None
+
+
+def open_frame(value: Any) -> Frame:
+    """Opens any of these objects; an error for any other object."""
+    frame = find_frame(value)
+    if frame is None:
+        raise NoLoaderError(
+            "this is no frame",
+            f"an object of type {type(value).__name__}",
+            "give a frame of pandas, polars, Arrow, duckdb, narwhals or Hugging Face",
+        )
+    return frame
 
 
 def open_lazy(value: Any) -> LazyFrame | None:
@@ -105,7 +113,7 @@ def to_table(value: Any) -> pa.Table:
 
 @dataclass(frozen=True)
 class ArrowFrame:
-    """Anything with `__arrow_c_stream__`: frames of pyarrow and polars, relations of duckdb."""
+    """Anything with `__arrow_c_stream__`: frames of pyarrow, polars and others."""
 
     value: Any
 
@@ -126,7 +134,7 @@ class ArrowFrame:
     def _types(self) -> list[pa.DataType]:
         schema = getattr(self.value, "schema", None)
         if not isinstance(schema, pa.Schema):
-            # polars and duckdb give their types without their rows.
+            # polars gives its types without its rows.
             schema = pa.table(self.value.limit(0)).schema if hasattr(self.value, "limit") else self._table.schema
         return list(schema.types)
 
@@ -134,10 +142,26 @@ class ArrowFrame:
         return self._types[place]
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        # polars would convert every column; pyarrow and duckdb give them as they are.
+        # polars would convert every column; pyarrow gives them as they are.
         if hasattr(self.value, "get_column"):
             return pa.table(self.value.select(list(names)))
         return self._table.select(list(names))
+
+
+@dataclass(frozen=True)
+class DuckDBRelation(Schematic):
+    """A relation of DuckDB: a table or a query. It is not streamed: a connection gives one result at a time."""
+
+    value: Any
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.table(self.value.limit(0)).schema
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        import duckdb
+
+        return pa.table(self.value.select(*map(duckdb.ColumnExpression, names)))
 
 
 @dataclass(frozen=True)
@@ -227,8 +251,9 @@ def _is_pandas(value: object) -> bool:
 
 def _is_of(package: str, names: tuple[str, ...], value: object) -> bool:
     """Whether a class of these names in a package, or one derived from it, made the object."""
-    for kind in type(value).__mro__:  # noqa: SIM110
-        if kind.__name__ in names and kind.__module__.partition(".")[0] == package:
+    for kind in type(value).__mro__:
+        # The module of a compiled class may begin with an underscore.
+        if kind.__name__ in names and kind.__module__.partition(".")[0].lstrip("_") == package:
             return True
     return False
 
@@ -259,11 +284,13 @@ FRAMES: tuple[Opener, ...] = (
     (_is_pandas, PandasFrame),
     (partial(_is_of, "narwhals", ("DataFrame", "LazyFrame")), _open_narwhals),
     (partial(_is_of, "polars", ("LazyFrame",)), PolarsLazyFrame),
+    (partial(_is_of, "duckdb", ("DuckDBPyRelation",)), DuckDBRelation),
     (partial(_is_of, "datasets", ("Dataset", "IterableDataset")), HuggingFaceDataset),
     (_speaks_arrow, _open_arrow),
     (_makes_arrow, lambda value: _open_arrow(value.to_arrow())),
 )
-LISTINGS: tuple[Opener, ...] = (
+OPENERS: tuple[Opener, ...] = (
+    *FRAMES,
     (is_series, lambda value: PandasFrame(name_series(value))),
     (is_arrays, lambda value: ArrowFrame(tabulate_arrays(value))),
     (is_records, RecordsFrame),

@@ -101,6 +101,7 @@ RESTORERS: Mapping[str, Callable[[Any], Any]] = {
     "polars.LazyFrame": lambda table: _to_polars(table).lazy(),
     "duckdb.DuckDBPyRelation": _to_duckdb,
     "datasets.Dataset": _to_dataset,
+    "datasets.IterableDataset": lambda table: _to_dataset(table).to_iterable_dataset(),
     "narwhals.DataFrame": _to_narwhals,
     "narwhals.LazyFrame": _to_narwhals,
 }

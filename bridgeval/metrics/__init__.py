@@ -96,7 +96,7 @@ from bridgeval.metrics.order import (
     RankingLoss as RankingLoss,
     StraightAUC as StraightAUC,
 )
-from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, RMSE as RMSE
+from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, R2 as R2, RMSE as RMSE, LogLoss as LogLoss
 from bridgeval.metrics.retrieval import (
     ERR as ERR,
     RBP as RBP,

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import cumulate, sum_by_code
+from bridgeval.batch.kernels import cumulate, sum_by_code, sum_first
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, Matches, Ranked, RelevantCount, ShownCount
+from bridgeval.engine.blocks import WHOLE, Block, Blocks, HitIndex, Matches, Ranked, RelevantCount, ShownCount
 from bridgeval.engine.cumulative import Cumulative
-from bridgeval.engine.metric import WHOLE, PrefixMetric, RatioMetric, RelevanceMetric, TopKMetric, UserMetric
+from bridgeval.engine.metric import PrefixMetric, RatioMetric, RelevanceMetric, TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
@@ -34,9 +34,10 @@ from bridgeval.metrics.blocks.gains import (
     IdealDCG,
     ListDCG,
     RelevantGains,
+    check_discount,
     check_gain,
-    discounts,
     is_never_negative,
+    weigh_places,
 )
 from bridgeval.metrics.blocks.hits import (
     DistinctRelevantCount,
@@ -50,13 +51,36 @@ from bridgeval.metrics.blocks.hits import (
     early_places,
     sum_places,
 )
-from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
+from bridgeval.metrics.blocks.ranked_pairs import MeanShare, Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
 
 @dataclass(frozen=True)
-class Precision(RatioMetric):
+class CutoffRatio(RatioMetric):
+    """A numerator over a denominator, at all cutoffs together.
+
+    Subclasses define `ratios(blocks)`: `[cutoffs, B]` each, or what broadcasts to it.
+    """
+
+    def ratios(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        raise NotImplementedError(f"{type(self).__name__} must define ratios(blocks)")
+
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
+        above, below = self.ratios(blocks)
+        return above / below
+
+    def values(self, blocks: Blocks) -> Tensor:
+        return TopKMetric.values(self, blocks)
+
+    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
+        above, below = self.ratios(blocks)
+        below = below.expand(above.shape)
+        return Cumulative(blocks.cutoffs, above).up_to(self.k), Cumulative(blocks.cutoffs, below).up_to(self.k)
+
+
+@dataclass(frozen=True)
+class Precision(CutoffRatio):
     """The share of the first k places that hold a relevant item: `sum(h_1..h_k) / k`.
 
     A list shorter than k is still divided by k (Manning, Raghavan and Schütze 2008, 8.4).
@@ -94,19 +118,19 @@ class Precision(RatioMetric):
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if self.divide_by == "relevant" and again else SHARE
 
-    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
+    def ratios(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         hits = sum_hits(blocks, self)
         if self.divide_by == "k":
-            return hits, self.places(blocks)
+            return hits, self.all_places(blocks)
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
-        return hits, blocks[block].clamp(min=1, max=self.k)
+        return hits, torch.minimum(blocks[block].clamp(min=1), blocks.ends[:, None])
 
 
 def sum_hits(blocks: Blocks, metric: Precision | Recall) -> Tensor:
-    """`[B]` float64: what the hits of the first k places are worth."""
+    """`[cutoffs, B]` float64: what the hits of the first places are worth."""
     if metric.gain == "binary":
-        return blocks[HitCounts(metric.ranking, metric.relevance, metric.repeated)].up_to(metric.k)
-    return blocks[GainSums(metric.gain, metric.ranking, metric.relevance)].up_to(metric.k)
+        return blocks[HitCounts(metric.ranking, metric.relevance, metric.repeated)].sums
+    return blocks[GainSums(metric.gain, metric.ranking, metric.relevance)].sums
 
 
 def gain_bounds(metric: Precision | Recall) -> Bounds:
@@ -155,7 +179,7 @@ class RPrecision(RelevanceMetric):
 
 
 @dataclass(frozen=True)
-class Recall(RatioMetric):
+class Recall(CutoffRatio):
     """The share of the relevant items that stand in the first k places: `sum(h_1..h_k) / P`.
 
     Attributes:
@@ -196,7 +220,7 @@ class Recall(RatioMetric):
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if again else SHARE
 
-    def ratio(self, blocks: Blocks) -> tuple[Tensor, Tensor | float]:
+    def ratios(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         hits = sum_hits(blocks, self)
         if self.gain != "binary":
             total = blocks[RelevantGains(self.gain, self.relevance)]
@@ -204,7 +228,8 @@ class Recall(RatioMetric):
         relevant = blocks[(DistinctRelevantCount if self.repeated == "once" else RelevantCount)(self.relevance)]
         if self.divide_by == "listed":
             relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)])
-        return hits, relevant.clamp(min=1, max=None if self.divide_by == "relevant" else self.k)
+        relevant = relevant.clamp(min=1)
+        return hits, relevant if self.divide_by == "relevant" else torch.minimum(relevant, blocks.ends[:, None])
 
 
 @dataclass(frozen=True)
@@ -232,7 +257,7 @@ class HitRate(PrefixMetric):
     def bounds(self) -> Bounds:
         return SHARE if self.count == "any" else (0.0, float(self.k))
 
-    def values(self, blocks: Blocks) -> Tensor:
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
         values = self._hit(blocks)
         if self.targets == "any":
             return values
@@ -241,8 +266,8 @@ class HitRate(PrefixMetric):
 
     def _hit(self, blocks: Blocks) -> Tensor:
         if self.ranking.ties == "average" and self.count == "any":
-            return sum_places(blocks, blocks[ExpectedHits(self.ranking, self.relevance)].first).up_to(self.k)
-        hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
+            return sum_places(blocks, blocks[ExpectedHits(self.ranking, self.relevance)].first).sums
+        hits = blocks[HitCounts(self.ranking, self.relevance)].sums
         return (hits > 0).double() if self.count == "any" else hits
 
 
@@ -273,19 +298,19 @@ class MRR(PrefixMetric):
         if self.mean_of == "hits":
             refuse_average(self, "mean_of='hits'")
 
-    def values(self, blocks: Blocks) -> Tensor:
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
         values = self._mean(blocks)
         return values if self.missed == "zero" else values.masked_fill(values == 0, torch.nan)
 
     def _mean(self, blocks: Blocks) -> Tensor:
         if self.mean_of == "first" and self.ranking.ties != "average":
             first = blocks[FirstHit(self.ranking, self.relevance)]
-            return torch.where(first <= self.k, 1 / first, 0.0)
-        total = blocks[ReciprocalSums(self.ranking, self.relevance, first=self.mean_of == "first")].up_to(self.k)
+            return first.reciprocal() * (first <= blocks.ends[:, None])
+        total = blocks[ReciprocalSums(self.ranking, self.relevance, first=self.mean_of == "first")].sums
         if self.mean_of == "first":
             return total
         if self.mean_of == "hits":
-            return total / blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k).clamp(min=1)
+            return total / blocks[HitCounts(self.ranking, self.relevance)].sums.clamp(min=1)
         return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
 
 
@@ -327,30 +352,28 @@ class MAP(PrefixMetric):
         # Each of k places adds at most 1; without repeats no more places are hits than the denominator has.
         return SHARE if self.divide_by == "k" or self.ranking.duplicates == "best" else (0.0, float(self.k))
 
-    def values(self, blocks: Blocks) -> Tensor:
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
         if self.divide_by == "places":
             return self._mean_precision(blocks)
-        total = blocks[PrecisionSums(self.ranking, self.relevance, self.repeated)].up_to(self.k)
+        total = blocks[PrecisionSums(self.ranking, self.relevance, self.repeated)].sums
         if self.divide_by == "k":
-            return total / self.places(blocks)
+            return total / self.all_places(blocks)
         if self.divide_by == "hits":
-            return total / blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k).clamp(min=1)
+            return total / blocks[HitCounts(self.ranking, self.relevance)].sums.clamp(min=1)
         if self.divide_by == "found":
             return total / count_found(blocks, self)
         relevant = blocks[RelevantCount(self.relevance)]
-        if self.divide_by == "relevant":
-            return total / relevant.clamp(min=1)
         if self.divide_by == "listed":
             relevant = torch.minimum(relevant, blocks[ShownCount(self.ranking)])
-        return total / relevant.clamp(min=1, max=self.k)
+        relevant = relevant.clamp(min=1)
+        return total / (relevant if self.divide_by == "relevant" else torch.minimum(relevant, blocks.ends[:, None]))
 
     def _mean_precision(self, blocks: Blocks) -> Tensor:
         """The mean of precision at 1..k: a hit at place p adds 1/p + ... + 1/k."""
-        hits = blocks[HitCounts(self.ranking, self.relevance)].up_to(self.k)
-        missed = blocks[HarmonicSums(self.ranking, self.relevance)].up_to(self.k)
-        places = self.places(blocks)
-        whole = torch.full((), places, device=blocks.device) if isinstance(places, int) else places
-        return (hits * harmonic(blocks, whole) - missed) / places
+        hits = blocks[HitCounts(self.ranking, self.relevance)].sums
+        missed = blocks[HarmonicSums(self.ranking, self.relevance)].sums
+        places = self.all_places(blocks)
+        return (hits * harmonic(blocks, places) - missed) / places
 
 
 @dataclass(frozen=True)
@@ -401,7 +424,7 @@ class DCG(PrefixMetric):
             "shifted", WarpRec's 2^(r + 1) - 1, where an item with a gain below 0, though it is not relevant, takes r
             away; or a list with the gains of grades 0, 1, 2, ...
         discount: "log2", 1 / log2(j + 1); "ln", 1 / ln(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1
-            and 2 alone; "position", 1 / j.
+            and 2 alone; "position", 1 / j; or a number p, p^(j - 1).
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "DCG@2")["DCG@2"], 4)
@@ -418,13 +441,14 @@ class DCG(PrefixMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_gain(self.name, self.gain)
+        check_discount(self.name, self.discount)
 
     @property
     def bounds(self) -> Bounds:
         return NEVER_NEGATIVE if is_never_negative(self.gain, self.relevance) else UNBOUNDED
 
-    def values(self, blocks: Blocks) -> Tensor:
-        return blocks[ListDCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
+        return blocks[ListDCG(self.gain, self.discount, self.ranking, self.relevance)].sums
 
 
 @dataclass(frozen=True)
@@ -444,7 +468,7 @@ class nDCG(PrefixMetric):
             with gain 1 whatever P is; "listed", the min(k, P, n) highest gains; "all", all P gains, not cut at k;
             "found", the k highest gains of the list itself; "hits", those of its first k places.
         discount: "log2", 1 / log2(j + 1); "ln", 1 / ln(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1
-            and 2 alone; "position", 1 / j.
+            and 2 alone; "position", 1 / j; or a number p, p^(j - 1).
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "nDCG@2")["nDCG@2"], 4)
@@ -462,6 +486,7 @@ class nDCG(PrefixMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_gain(self.name, self.gain)
+        check_discount(self.name, self.discount)
         if self.ideal in ("found", "hits"):
             refuse_average(self, f"ideal={self.ideal!r}")
         if self.ideal == "k" and self.k == WHOLE:
@@ -479,16 +504,16 @@ class nDCG(PrefixMetric):
         placed = self.ranking.ties in SHARED_TIES and self.ranking.ties != "average"
         return SHARE if within and not placed else NEVER_NEGATIVE
 
-    def values(self, blocks: Blocks) -> Tensor:
-        found = blocks[ListDCG(self.gain, self.discount, self.ranking, self.relevance)].up_to(self.k)
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
+        found = blocks[ListDCG(self.gain, self.discount, self.ranking, self.relevance)].sums
         if self.ideal == "k":
-            return found / discounts(self.discount, self.k, blocks.device).sum()
+            return found / sum_first(weigh_places(blocks, self.discount)[None], blocks.cutoffs, dim=1)
         if self.ideal in ("found", "hits"):
-            depth = WHOLE if self.ideal == "found" else self.k
-            return found / blocks[FoundDCG(self.gain, self.discount, self.ranking, self.relevance, self.k, depth)]
+            best = FoundDCG(self.gain, self.discount, self.ranking, self.relevance, cut=self.ideal == "hits")
+            return found / blocks[best].sums
         listed = self.ranking if self.ideal == "listed" else None
         ideal = IdealDCG(self.gain, self.discount, self.relevance, listed, self.ideal == "all")
-        return found / blocks[ideal].up_to(self.k)
+        return found / blocks[ideal].sums
 
 
 @dataclass(frozen=True)
@@ -623,10 +648,7 @@ class HarmonicSums(Block[Cumulative]):
 
 def harmonic(blocks: Blocks, count: Tensor) -> Tensor:
     """1 + 1/2 + ... + 1/count, float64, of places of the ranked lists, or of a cutoff."""
-    batch, cutoffs = blocks.batch, [k for k in blocks.cutoffs if k != WHOLE]
-    # Rows that stay at their rank may be beyond the end of the list, but not beyond this.
-    longest = batch.shown.width + max(batch.relevant.width, *cutoffs, 1)
-    size = 1 << longest.bit_length()
+    size = blocks.count_places()
 
     def add_up() -> Tensor:
         # On the host: a GPU has no deterministic cumsum of floats.
@@ -688,9 +710,7 @@ class AUC(UserMetric):
         return replace(super().needs(), depth=0) | CANDIDATES
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
-        total = torch.where(pairs.found, pairs.share, 0.0).sum(1)
-        return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
+        return blocks[MeanShare(PairShares(self.ranking, self.relevance, self.tied, self.negatives))]
 
     @property
     def pooled(self) -> bool:
@@ -781,7 +801,9 @@ class RocAuc(PrefixMetric):
     Attributes:
         one_sided: what such lists get: "undefined"; "bounds", 1 for hits only and 0 without a hit; or "zero", "half",
             "one".
-        tied: a pair of equal scores counts by the "order" of the ranking; "half"; or as "lost".
+        tied: a pair of equal scores counts by the "order" of the ranking; "half"; as "lost"; or every item stands at
+            the "last" place of its equals, so that hits of equal scores count against each other too (LightFM);
+            then the value may be below 0.
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "RocAuc@3")["RocAuc@3"]
@@ -790,19 +812,24 @@ class RocAuc(PrefixMetric):
 
     name = "RocAuc"
     family = "accuracy"
-    bounds = SHARE
 
     one_sided: Literal["undefined", "bounds", "zero", "half", "one"] = field(default="undefined", kw_only=True)
-    tied: Literal["order", "half", "lost"] = field(default="order", kw_only=True)
+    tied: Literal["order", "half", "lost", "last"] = field(default="order", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return UNBOUNDED if self.tied == "last" else SHARE
 
     def values(self, blocks: Blocks) -> Tensor:
         hits = blocks[HitCounts(self.ranking, self.relevance, "each")].up_to(self.k)
         misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
         inverted = blocks[Inversions(self.ranking, self.relevance)].up_to(self.k)
         if self.tied != "order":
-            won, tied = blocks[TiedPairs(self.ranking, self.relevance, self.k)]
+            won, tied, alike = blocks[TiedPairs(self.ranking, self.relevance, self.k)]
             # Of tied pairs the order has decided some: they are taken back.
             inverted = inverted - won + (tied / 2 if self.tied == "half" else tied)
+            if self.tied == "last":
+                inverted = inverted + alike
         value = 1 - inverted / (hits * misses)
         if self.one_sided == "bounds":
             return torch.where(hits == 0, 0.0, torch.where(misses == 0, 1.0, value))
@@ -811,14 +838,17 @@ class RocAuc(PrefixMetric):
 
 
 @dataclass(frozen=True)
-class TiedPairs(Block[tuple[Tensor, Tensor]]):
-    """Pairs (hit, miss) of equal scores in the first k places: those with the miss first, and all: `[B]` each."""
+class TiedPairs(Block[tuple[Tensor, Tensor, Tensor]]):
+    """Pairs of equal scores in the first k places: (miss, hit) in this order, (hit, miss) in any, and of two hits.
+
+    `[B]` float64 each.
+    """
 
     ranking: Ranking
     relevance: Relevance
     k: int
 
-    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
         ranked = blocks[Ranked(self.ranking, whole=True)]
         hits = torch.zeros(ranked.items.shape, dtype=torch.float64, device=blocks.device)
         rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
@@ -831,7 +861,7 @@ class TiedPairs(Block[tuple[Tensor, Tensor]]):
         first = torch.arange(hits.shape[1], device=blocks.device) == ties.start
         above_group = ties.sum(torch.where(first, cumulate(misses) - misses, 0.0))
         inside = cumulate(misses) - misses - above_group
-        return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1)
+        return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1), (hits * (ties.sum(hits) - 1)).sum(1) / 2
 
 
 @dataclass(frozen=True)

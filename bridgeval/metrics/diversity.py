@@ -16,8 +16,9 @@ from bridgeval.engine.blocks import Block, Blocks, Ranked, Relevant, ShownColumn
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import Sums, Tally
+from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
+from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.feature_bits import FeatureBits, count_features
 from bridgeval.metrics.blocks.hits import HitPlaces
 from bridgeval.metrics.blocks.listed_items import (
@@ -43,6 +44,8 @@ class Gini(TotalMetric):
     Attributes:
         total: what the counts are shares of: those "counted"; or all "cells" of the lists, as in WarpRec, which divides
             by users times k and so also by padding.
+        divide_by: N - 1, the "others", so that 1 is reached; or all N "items".
+        p: place j counts as `p^(j - 1)`: with p below 1 it is the inequality of exposure (Diaz et al. 2020).
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a"], 2: ["a"]}, {1: ["a"]}, "Gini@1", catalogue=["a", "b", "c"])["Gini@1"]
@@ -55,14 +58,22 @@ class Gini(TotalMetric):
     bounds = SHARE
 
     total: Literal["counted", "cells"] = field(default="counted", kw_only=True)
+    divide_by: Literal["others", "items"] = field(default="others", kw_only=True)
+    p: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.p <= 1:
+            raise BadParameterError("Gini needs a p above 0, at most 1", f"{self.p}", "1 counts all places alike")
 
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"catalogue"}))
 
     def update(self, blocks: Blocks) -> Tally:
-        cells = counts_by_item(blocks, self).sum()
-        sums = Sums({"users": population(blocks, self), "cells": cells})
-        return Tally(sums, item_counts(blocks, self, "catalogue"), {"items": len(blocks.lookup.catalogue)})
+        counts = counts_by_item(blocks, self, self.p)
+        sums = Sums({"users": population(blocks, self), "cells": counts.sum()})
+        known = ItemSums.of(blocks.batch.slates.items, counts * blocks.lookup.in_catalogue[:-1])
+        return Tally(sums, known, {"items": len(blocks.lookup.catalogue)})
 
     def compute(self, state: Any) -> Result:
         counts, items = np.sort(state.items.values), state.facts.get("items", 0)
@@ -71,7 +82,8 @@ class Gini(TotalMetric):
         if items > 1 and total:
             # Items of the catalogue that no list has seen come first, with a count of 0.
             j = np.arange(items - len(counts), items) + 1
-            value = float(((2 * j - items - 1) * counts).sum() / total / (items - 1))
+            below = items - 1 if self.divide_by == "others" else items
+            value = float(((2 * j - items - 1) * counts).sum() / total / below)
         return Result(value, users=state.sums["users"])
 
 
@@ -86,6 +98,7 @@ class ShannonEntropy(TotalMetric):
         among: all items "shown"; or without those that the "catalogue" lacks, as WarpRec leaves padding out.
         share_of: p_i is the share of all "places", or of all "users", as in LibRec; these shares do not sum to 1.
         base: of the logarithm.
+        divide_by: "one"; or the number of different "items" that were shown, as in RecBole.
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShannonEntropy@1")["ShannonEntropy@1"], 6)
@@ -98,6 +111,7 @@ class ShannonEntropy(TotalMetric):
     among: Among = field(default="shown", kw_only=True)
     share_of: Literal["places", "users"] = field(default="places", kw_only=True)
     base: float = field(default=math.e, kw_only=True)
+    divide_by: Literal["one", "items"] = field(default="one", kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
@@ -115,7 +129,8 @@ class ShannonEntropy(TotalMetric):
         if not total:
             return Result(math.nan, users=users)
         shares = counts / total
-        return Result(float(-(shares * np.log(shares)).sum() / math.log(self.base)), users=users)
+        entropy = float(-(shares * np.log(shares)).sum() / math.log(self.base))
+        return Result(entropy if self.divide_by == "one" else entropy / len(shares), users=users)
 
 
 @dataclass(frozen=True)
@@ -236,7 +251,7 @@ class ListedCategories(Block[Cumulative]):
         none = int(codes.max()) + 1 if codes.numel() else 0
         codes = codes.masked_fill(~blocks[Ranked(self.ranking)].valid | (codes < 0), none)
         new = ((codes != none) & ~find_repeats(codes, none)).double()
-        return Cumulative.of_places(blocks.cutoffs, lambda places: new[:, places].sum(1))
+        return Cumulative.of_cells(blocks.cutoffs, new, dim=1)
 
 
 @dataclass(frozen=True)

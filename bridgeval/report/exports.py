@@ -121,7 +121,12 @@ class Exports(ABC):
         return write_text("\n".join(lines) + "\n", path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, **more: Any) -> str:
-        """The report page, one self-contained file; `**more` is `title=`, `inspections=` and `more=`, your sections."""
+        """The report page, one self-contained file.
+
+        Args:
+            path: of the file.
+            **more: `title=`, `inspections=`, `examples=` (see `bridgeval.find_examples`) and `more=`, your sections.
+        """
         from bridgeval.report.page.page import render_page
 
         return write_text(render_page(self.systems, manifest=self.manifest, **more), path)

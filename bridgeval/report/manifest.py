@@ -124,12 +124,13 @@ def _describe(value: Any, role: str, columns: Mapping[str, Any]) -> dict[str, An
     chosen = {part: columns[part] for part in HASHED_BY_ROW.get(role, ()) if part in columns}
     if is_path(value):
         path = os.fspath(value)
-        return {"path": path, **describe_file(path), **({"columns": chosen} if chosen else {})}
+        # A download says where it came from.
+        return {"path": getattr(value, "url", path), **describe_file(path), **({"columns": chosen} if chosen else {})}
     kind = {"kind": type(value).__name__}
     if is_spark_frame(value):
         return kind | _describe_spark_frame(value, role, columns)
     if is_frame(value):
-        return kind | _describe_table(to_table(value)) | _describe_content(value, role, chosen)
+        return kind | describe_table(to_table(value)) | _describe_content(value, role, chosen)
     text = repr(sorted(value.items(), key=lambda pair: repr(pair[0])) if isinstance(value, Mapping) else value)
     content = _describe_content(value, role, chosen) if isinstance(value, Mapping) else {}
     return kind | {"sha256": hashlib.sha256(text.encode()).hexdigest()} | content
@@ -155,7 +156,7 @@ def _describe_spark_frame(frame: Any, role: str, columns: Mapping[str, Any]) -> 
     return {} if found is None else {"rows": found.rows, "content": found.hexdigest}
 
 
-def _describe_table(table: Any) -> dict[str, Any]:
+def describe_table(table: Any) -> dict[str, Any]:
     """Rows and SHA-256 of a table's content, written as an Arrow stream in one chunk."""
     import pyarrow as pa
 

@@ -247,7 +247,7 @@ def sliced(report: Report, by: Any = None, *, alpha: float = 0.05, resamples: in
         by: a mapping user -> label, or a frame with the id of users or items and columns of labels, or several; None
             takes the slices that the report was made with.
         alpha: intervals (BCa bootstrap) have confidence 1 - alpha.
-        resamples: of the bootstrap.
+        resamples: of the bootstrap, which slices of fewer than 1,000 users need.
         seed: of the bootstrap.
     """
     from bridgeval.stats.differences import Settings
@@ -287,7 +287,7 @@ def build_report(
             "no rows in the recommendations and the relevance",
             "check both inputs",
         )
-    _warn(notes, named.values())
+    _warn(notes, population, named.values())
     tables = {metric: result.per_user for metric, result in results.items() if result.per_user is not None}
     companions = {name: metric.per_user() for name, metric in named.items()} if tables else {}
     collected = {name: tables[metric] for name, metric in companions.items() if metric in tables}
@@ -297,13 +297,13 @@ def build_report(
     return Report(found, named, population, loader, collected, label)
 
 
-def _warn(notes: Mapping[str, Any], asked: Iterable[Metric]) -> None:
+def _warn(notes: Mapping[str, Any], population: Population, asked: Iterable[Metric]) -> None:
     for alarm in find_alarms(notes):
         warn_caller(f"{alarm.what}: {alarm.effect}", alarm.category)
-    if repeated := notes.get("repeated_shown"):
+    if repeated := population.repeated_shown:
         told = f"{repeated} repeated (user, item) rows in the recommendations; {_fate_shown(asked)}"
         warn_caller(told, DuplicateRowsWarning)
-    for table, (lacking, whole) in find_gaps(notes).items():
+    for table, (lacking, whole) in population.without.items():
         if lacking > LARGE_SHARE * whole:
             told = f"{_describe_gap(table, lacking, whole)}; metrics may leave these out: check that the ids match"
             warn_caller(told, MissingContextWarning)

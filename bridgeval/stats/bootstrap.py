@@ -1,5 +1,7 @@
 """Resampling of users: means of many resamples as matrix products, BCa intervals, the sign-flip test.
 
+Intervals of many means of many users, as slices ask for, need no resamples: see `expand_intervals`.
+
 n users, m columns (metric values), B resamples. A resample is a row of integers: how often each user is drawn, or the
 sign of each user. So all means of a block of resamples are one product `[b, n] @ [n, m]`. Each block is drawn from a
 random stream of its own: the numbers depend on the seed alone, not on threads, and memory does not grow with B.
@@ -26,6 +28,9 @@ CELLS_PER_BLOCK = 1 << 23
 USERS_PER_PRODUCT = 1 << 12
 # Means that differ by less than this, relative to the observed one, are ties: sums of one set in two orders.
 TIE = 1e-13
+# The largest last term of an expansion, in standard errors, that is taken in place of resamples: the end of an interval
+# of 2,000 resamples has an error of 0.06 itself.
+LAST_TERM = 0.02
 
 
 def resample_means(values: Floats, blocks: Iterable[Callable[[], Draws]]) -> Floats:
@@ -114,6 +119,45 @@ def bca_ends(
         ends = ndtr(bias + shifted / (1 - skew * shifted))
         low[column], high[column] = np.quantile(means[:, column], ends)
     return low, high
+
+
+def expand_intervals(values: Floats, confidence: float) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """BCa intervals of means without resamples, from the moments of the values (Hall 1992, section 2.5).
+
+    The quantiles of the resampled means are those of the Cornish-Fisher expansion: with standard error s, skewness g
+    and excess kurtosis c of n users, mean + s (z + g (z^2 - 1) / (6 sqrt(n)) + last), where
+    last = c (z^3 - 3 z) / (24 n) - g^2 (2 z^3 - 5 z) / (36 n). For a mean z0 = a = g / (6 sqrt(n)).
+
+    Args:
+        values: `[n, m]` without NaN.
+        confidence: e.g. 0.95.
+
+    Returns:
+        The low and high ends, and for which columns the last term is small enough, `[m]` each. A column without spread
+        has the interval [mean, mean].
+
+    >>> low, high, sure = expand_intervals(np.arange(1000.0)[:, None] % 2, 0.95)
+    >>> round(low.item(), 3), round(high.item(), 3), sure.item()
+    (0.469, 0.531, True)
+    """
+    from scipy.special import ndtri
+
+    users, mean = len(values), values.mean(axis=0)
+    deviations = values - mean
+    squares = np.square(deviations)
+    second, third, fourth = (np.mean(one, axis=0) for one in (squares, squares * deviations, np.square(squares)))
+    flat = np.abs(deviations).max(axis=0) <= np.abs(TIE * mean)
+    spread = np.where(flat, 1.0, second)
+    skewness, kurtosis = third / spread**1.5, fourth / spread**2 - 3
+    bias = skewness / (6 * np.sqrt(users))
+    ends, sure = [], np.ones(len(mean), dtype=bool)
+    for z in (ndtri((1 - confidence) / 2), ndtri((1 + confidence) / 2)):
+        shifted = bias + z
+        at = bias + shifted / (1 - bias * shifted)
+        last = kurtosis * (at**3 - 3 * at) / (24 * users) - skewness**2 * (2 * at**3 - 5 * at) / (36 * users)
+        ends.append(mean + np.where(flat, 0.0, np.sqrt(spread / users) * (at + bias * (at**2 - 1) + last)))
+        sure &= flat | (np.abs(last) < LAST_TERM)
+    return ends[0], ends[1], sure
 
 
 def sign_flip_p(differences: Floats, flipped: Floats, exact: bool) -> Floats:

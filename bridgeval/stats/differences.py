@@ -15,6 +15,7 @@ from bridgeval.stats import tests as st
 from bridgeval.stats.bootstrap import (
     all_signs,
     bca_intervals,
+    expand_intervals,
     resample_means,
     sign_draws,
     sign_flip_p,
@@ -212,8 +213,17 @@ class Estimates:
     moved: Floats
 
 
-def estimate(values: Floats, pairs: Sequence[tuple[int, int]], how: Settings) -> Estimates:
-    """BCa intervals of values `[k, n, m]`; NaN below two users."""
+def estimate(
+    values: Floats, pairs: Sequence[tuple[int, int]], how: Settings, expand_from: int | None = None
+) -> Estimates:
+    """BCa intervals of values `[k, n, m]`; NaN below two users.
+
+    Args:
+        values: of k systems, n users and m metrics.
+        pairs: positions of (baseline, system).
+        how: resamples and seed.
+        expand_from: users from which on no resamples are drawn, see `expand_intervals`; None always draws them.
+    """
     systems, users, metrics = values.shape
     change = np.zeros((len(pairs), users, metrics))
     for at, (old, new) in enumerate(pairs):
@@ -222,7 +232,12 @@ def estimate(values: Floats, pairs: Sequence[tuple[int, int]], how: Settings) ->
     means, moved = np.full((3, flat.shape[1]), math.nan), np.full((3, flat_change.shape[1]), math.nan)
     if users:
         means[0], moved[0] = flat.mean(axis=0), flat_change.mean(axis=0)
-    if users > 1:
+    drawing = users > 1
+    if expand_from is not None and users >= max(expand_from, 2):
+        *means[1:], sure = expand_intervals(flat, 1 - how.alpha)
+        *moved[1:], sure_change = expand_intervals(flat_change, 1 - how.alpha)
+        drawing = not (sure.all() and sure_change.all())
+    if drawing:
         drawn = resample_means(flat, user_draws(users, how.resamples, how.seed))
         means[1:] = bca_intervals(flat, drawn, 1 - how.alpha)
         by_system = drawn.reshape(-1, systems, metrics)

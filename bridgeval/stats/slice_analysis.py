@@ -32,6 +32,9 @@ from bridgeval.stats.slice_results import TOGETHER, SliceChange, SliceMean, Slic
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.slice_labels import Labels, Side
 
+# Slices of at least this many users get intervals from moments: resamples of all slices of 100,000 users take a minute.
+MANY_USERS = 1_000
+
 # System -> its slices of items.
 ItemSlices = Mapping[str, Sequence[ItemSlice]]
 
@@ -127,7 +130,7 @@ class _Slicing:
             count = int(users.sum())
             if not count:
                 continue
-            found = estimate(part.select(users, columns), part.places(self.pairs), self.how)
+            found = estimate(part.select(users, columns), part.places(self.pairs), self.how, MANY_USERS)
             here = where[users]
             for at, column in enumerate(columns.tolist()):
                 name, total = panel.metrics[column], max(int(totals[column]), 1)

@@ -65,8 +65,8 @@ class PairColumn:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def look_up(self, users: Positions, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`[m]`: the value beside each pair; anything beside the item V, "no item"."""
-        wanted = items + users * self.size if self.by_user else items.astype(np.int64)
+        """`[m]`: the value beside each pair; there is no pair with the item V, "no item"."""
+        wanted = items + users * (self.size + 1) if self.by_user else items.astype(np.int64)
         found: npt.NDArray[Any] = np.full(wanted.shape, np.nan if self.values is not None else False)
         if len(self._keys):
             at = np.searchsorted(self._keys, wanted)
@@ -77,5 +77,5 @@ class PairColumn:
 
     @cached_property
     def _keys(self) -> Positions:
-        """`[n]` ascending: user * V + item, or the item alone."""
-        return self.items + self.owners * self.size if self.by_user else self.items.astype(np.int64)
+        """`[n]` ascending: user * (V + 1) + item, or the item alone."""
+        return self.items + self.owners * (self.size + 1) if self.by_user else self.items.astype(np.int64)

@@ -22,10 +22,10 @@ from bridgeval.errors import (
     warn_caller,
 )
 from bridgeval.io.columns import ITEM, USER, Chosen, Role, begin_sentence, find_columns, find_named, holds_numbers
-from bridgeval.io.frames import Columns, explode_hint, is_frame, is_listing, open_frame
+from bridgeval.io.frames import Columns, Frame, explode_hint, find_frame, open_frame
 from bridgeval.io.lazy_frames import is_list
 from bridgeval.io.list_columns import combine_chunks, explode_lists
-from bridgeval.io.listings import NAMES, is_sparse
+from bridgeval.io.listings import NAMES
 from bridgeval.parallel import run_all
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
@@ -80,8 +80,9 @@ def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
     """
     if isinstance(value, Rows):
         return value
-    if is_frame(value) or is_listing(value) or is_sparse(value):
-        return _read_frame_rows(value, role, columns)
+    frame = find_frame(value)
+    if frame is not None:
+        return _read_frame_rows(frame, role, columns)
     if isinstance(value, Mapping):
         return _read_mapping_rows(value, role)
     raise NoLoaderError(
@@ -93,11 +94,10 @@ def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
 
 def read_table_rows(table: pa.Table, role: Role, columns: Chosen | None = None) -> Rows:
     """Reads the rows of an Arrow table; other columns are ignored."""
-    return _read_frame_rows(table, role, columns)
+    return _read_frame_rows(open_frame(table), role, columns)
 
 
-def _read_frame_rows(value: Any, role: Role, columns: Chosen | None) -> Rows:
-    frame = open_frame(value)
+def _read_frame_rows(frame: Frame, role: Role, columns: Chosen | None) -> Rows:
     parts = find_parts(frame, role, columns)
     found = frame.read(list(parts.values()))
     named = {part: found[name] for part, name in parts.items()}

@@ -16,8 +16,8 @@ from bridgeval.errors import BadParameterError, BridgevalError
 from bridgeval.hookspecs import hookimpl
 from bridgeval.offers import find_convention_faults
 from bridgeval.spec import parse
-from bridgeval.testing.law import Law, describe_error, keep_laws, refuse, require
-from bridgeval.testing.metric_laws import make_trial
+from bridgeval.testing.law import Law, describe_error, keep_laws, law, refuse, require
+from bridgeval.testing.trial import make_trial
 
 CUTOFF = 5
 
@@ -74,12 +74,22 @@ def check_convention(table: Convention) -> None:
     keep_laws(f"convention {getattr(table, 'toolkit', table)!r}", CONVENTION_LAWS, ConventionTrial(table))
 
 
+@law(
+    "its lines fit their metrics",
+    cause="a parameter or a value that the metric does not have",
+    remedy="see `bridgeval metrics NAME` for its parameters",
+)
 def its_lines_fit_their_metrics(trial: ConventionTrial) -> None:
     """Names can be typed, and a line sets parameters that its metric has, to values that it takes."""
     faults = list(find_convention_faults(trial.table))
     require(not faults, "; ".join(faults))
 
 
+@law(
+    "its names differ by more than case",
+    cause="one name in two spellings",
+    remedy="leave one of them out",
+)
 def names_differ_by_more_than_case(trial: ConventionTrial) -> None:
     """No two names differ by case alone, since users may type them in any case."""
     spelled: dict[str, str] = {}
@@ -88,6 +98,11 @@ def names_differ_by_more_than_case(trial: ConventionTrial) -> None:
         require(other == name, f"{other!r} and {name!r}")
 
 
+@law(
+    "every name gives a metric",
+    cause="a function that makes something else, or a metric whose class no plugin offers",
+    remedy="return a metric of bridgeval.metrics or of a class that bridgeval_metrics offers",
+)
 def every_name_gives_a_metric(trial: ConventionTrial) -> None:
     """`toolkit:name@5`, or `toolkit:name` without a cutoff, parses to a metric, whose own name gives it back."""
     for name, metric in trial.metrics.items():
@@ -96,6 +111,11 @@ def every_name_gives_a_metric(trial: ConventionTrial) -> None:
         require(again == [metric], f"{name} is {str(metric)!r}, which gives {again!r}")
 
 
+@law(
+    "every name answers",
+    cause="parameters that do not go together",
+    remedy="evaluate the metric on two users by hand",
+)
 def every_name_answers(trial: ConventionTrial) -> None:
     """Each of its metrics has a result for the small world, or asks for a parameter that these data require."""
     for name, metric in trial.metrics.items():
@@ -126,28 +146,8 @@ def _list_required(line: Any) -> Iterator[str]:
 
 
 CONVENTION_LAWS: tuple[Law, ...] = (
-    Law(
-        "its lines fit their metrics",
-        its_lines_fit_their_metrics,
-        "a parameter or a value that the metric does not have",
-        "see `bridgeval metrics NAME` for its parameters",
-    ),
-    Law(
-        "its names differ by more than case",
-        names_differ_by_more_than_case,
-        "one name in two spellings",
-        "leave one of them out",
-    ),
-    Law(
-        "every name gives a metric",
-        every_name_gives_a_metric,
-        "a function that makes something else, or a metric whose class no plugin offers",
-        "return a metric of bridgeval.metrics or of a class that bridgeval_metrics offers",
-    ),
-    Law(
-        "every name answers",
-        every_name_answers,
-        "parameters that do not go together",
-        "evaluate the metric on two users by hand",
-    ),
+    its_lines_fit_their_metrics,
+    names_differ_by_more_than_case,
+    every_name_gives_a_metric,
+    every_name_answers,
 )

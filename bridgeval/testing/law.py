@@ -45,6 +45,11 @@ class Law:
         return f"{who} breaks the law that {self.name}: {found}\n  likely cause: {cause}\n  what to do: {remedy}"
 
 
+def law(name: str, *, cause: str, remedy: str) -> Callable[[Callable[[Any], None]], Law]:
+    """Makes a law of the function that tests it."""
+    return lambda keep: Law(name, keep, cause, remedy)
+
+
 class Broken(AssertionError):
     """A law is broken.
 

@@ -29,7 +29,7 @@ from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MAE, MRR, Precision, Recall, nDCG
 from bridgeval.spec import parse
-from bridgeval.testing.law import Law, keep_laws, require
+from bridgeval.testing.law import Law, keep_laws, law, require
 from bridgeval.testing.results import difference
 from bridgeval.testing.world import World, world as small_world
 
@@ -102,12 +102,22 @@ def run(source: Source, metrics: tuple[Metric, ...], batch_size: int | None = No
     return plan.compute(source.run(plan, Execution(torch.device("cpu"), batch_size)))
 
 
+@law(
+    "it has a name",
+    cause="no class attribute name",
+    remedy='write name = "..." in the class',
+)
 def it_has_a_name(trial: LoaderTrial) -> None:
     """`name` is a text, by which `loader=` chooses it."""
     name = trial.loader.name
     require(isinstance(name, str) and bool(name), f"name is {name!r}")
 
 
+@law(
+    "it recognizes its own and nothing else",
+    cause="recognizes gives something else than True and False, or asks too little",
+    remedy="give True for the types that it reads, and False for everything else; TypedLoader does it by a table",
+)
 def it_recognizes_its_own(trial: LoaderTrial) -> None:
     """`recognizes` gives True for its own, and False for objects that are none of its business."""
     loader = trial.loader
@@ -116,6 +126,11 @@ def it_recognizes_its_own(trial: LoaderTrial) -> None:
         require(loader.recognizes(other, other) is False, f"{other!r} is recognized")
 
 
+@law(
+    "it leaves to others what is theirs",
+    cause="recognizes takes every mapping, frame or path, so that two loaders fit and evaluate refuses",
+    remedy="recognize a type of your own that wraps the path or the mapping",
+)
 def it_leaves_others_alone(trial: LoaderTrial) -> None:
     """What a built-in loader reads is not recognized: mappings, frames, tables, paths, score matrices."""
     if trial.loader.name in plugins.load_plugins(entry_points=()).loaders:
@@ -139,6 +154,11 @@ def _foreign_objects() -> list[Any]:
     ]
 
 
+@law(
+    "recognizing imports nothing",
+    cause="an import inside recognizes",
+    remedy='ask sys.modules.get("package") whether it is there already',
+)
 def recognizing_imports_nothing(trial: LoaderTrial) -> None:
     """Recognizing is asked of every loader at every evaluation: it imports nothing."""
     before = set(sys.modules)
@@ -146,27 +166,52 @@ def recognizing_imports_nothing(trial: LoaderTrial) -> None:
     require(set(sys.modules) == before, f"it imports {sorted(set(sys.modules) - before)}")
 
 
+@law(
+    "its source offers what it was given",
+    cause="extras that are dropped",
+    remedy="pass **extras on to make_source, or to list_offers",
+)
 def it_offers_what_it_was_given(trial: LoaderTrial) -> None:
     """Its source offers scores and what the extras give, before anything is read."""
     missing = ({"score"} | answered_needs(frozenset(trial.extras))) - trial.source.offers
     require(not missing, f"{', '.join(sorted(missing))} are not offered")
 
 
+@law(
+    "it gives what the data give",
+    cause="rows that are lost, another order, or ids, scores and gains that are rounded or converted",
+    remedy="keep every row in its order, ids as integers or texts, numbers in float64",
+)
 def it_gives_what_the_data_give(trial: LoaderTrial) -> None:
     """Lists, order, gains, scores and ids are those of the world: the results are equal to 1e-12, user by user."""
     _compare(trial.expected, run(trial.source, METRICS))
 
 
+@law(
+    "it gives the same in batches",
+    cause="a source with a run of its own",
+    remedy="use LocalSource",
+)
 def batches_change_nothing(trial: LoaderTrial) -> None:
     """Batches of one user give the same."""
     _compare(trial.expected, run(trial.source, METRICS, 1))
 
 
+@law(
+    "it can be run again",
+    cause="an iterator or an open file that is used up",
+    remedy="open the data anew in each run, as DeferredSource does",
+)
 def it_can_be_run_again(trial: LoaderTrial) -> None:
     """A source gives the same whenever it is run."""
     _compare(trial.expected, run(trial.source, METRICS))
 
 
+@law(
+    "extras that are offered are read",
+    cause="an extra that is offered and then dropped, cut or taken for another",
+    remedy="pass **extras on to make_source where the data is read",
+)
 def extras_are_read(trial: LoaderTrial) -> None:
     """What a source offers is what the extras say: metrics that read them give the same as on the world itself."""
     given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
@@ -183,6 +228,11 @@ def _compare(expected: Mapping[Metric, Result], found: Mapping[Metric, Result]) 
         require(not differs, f"{metric}: {differs}")
 
 
+@law(
+    "nothing is read in load",
+    cause="load opens files, so that they are read though a need is not met, and by whoever asks what is offered",
+    remedy="return DeferredSource(offers, open) and read in open",
+)
 def loading_reads_nothing(trial: LoaderTrial) -> None:
     """Files are opened when the source is run, after needs have been checked: moved away after `load`, they are missed.
 
@@ -215,6 +265,11 @@ def _move_away(path: Path) -> Iterator[None]:
         elsewhere.rename(path)
 
 
+@law(
+    "evaluate gives the same",
+    cause="an argument of evaluate that load does not take, or a source without offers, label and run",
+    remedy="let load take **extras, and return LocalSource, DeferredSource or what make_source gives",
+)
 def evaluate_gives_the_same(trial: LoaderTrial) -> None:
     """`evaluate` by this loader gives what it gives by the built-in loader of mappings: numbers, users, users' values.
 
@@ -234,61 +289,16 @@ def evaluate_gives_the_same(trial: LoaderTrial) -> None:
 
 
 LOADER_LAWS: tuple[Law, ...] = (
-    Law("it has a name", it_has_a_name, "no class attribute name", 'write name = "..." in the class'),
+    it_has_a_name,
     # The first that asks: what is imported once is not imported again.
-    Law(
-        "recognizing imports nothing",
-        recognizing_imports_nothing,
-        "an import inside recognizes",
-        'ask sys.modules.get("package") whether it is there already',
-    ),
-    Law(
-        "it recognizes its own and nothing else",
-        it_recognizes_its_own,
-        "recognizes gives something else than True and False, or asks too little",
-        "give True for the types that it reads, and False for everything else; TypedLoader does it by a table",
-    ),
-    Law(
-        "it leaves to others what is theirs",
-        it_leaves_others_alone,
-        "recognizes takes every mapping, frame or path, so that two loaders fit and evaluate refuses",
-        "recognize a type of your own that wraps the path or the mapping",
-    ),
-    Law(
-        "its source offers what it was given",
-        it_offers_what_it_was_given,
-        "extras that are dropped",
-        "pass **extras on to make_source, or to list_offers",
-    ),
-    Law(
-        "it gives what the data give",
-        it_gives_what_the_data_give,
-        "rows that are lost, another order, or ids, scores and gains that are rounded or converted",
-        "keep every row in its order, ids as integers or texts, numbers in float64",
-    ),
-    Law("it gives the same in batches", batches_change_nothing, "a source with a run of its own", "use LocalSource"),
-    Law(
-        "it can be run again",
-        it_can_be_run_again,
-        "an iterator or an open file that is used up",
-        "open the data anew in each run, as DeferredSource does",
-    ),
-    Law(
-        "extras that are offered are read",
-        extras_are_read,
-        "an extra that is offered and then dropped, cut or taken for another",
-        "pass **extras on to make_source where the data is read",
-    ),
-    Law(
-        "nothing is read in load",
-        loading_reads_nothing,
-        "load opens files, so that they are read though a need is not met, and by whoever asks what is offered",
-        "return DeferredSource(offers, open) and read in open",
-    ),
-    Law(
-        "evaluate gives the same",
-        evaluate_gives_the_same,
-        "an argument of evaluate that load does not take, or a source without offers, label and run",
-        "let load take **extras, and return LocalSource, DeferredSource or what make_source gives",
-    ),
+    recognizing_imports_nothing,
+    it_recognizes_its_own,
+    it_leaves_others_alone,
+    it_offers_what_it_was_given,
+    it_gives_what_the_data_give,
+    batches_change_nothing,
+    it_can_be_run_again,
+    extras_are_read,
+    loading_reads_nothing,
+    evaluate_gives_the_same,
 )

@@ -19,12 +19,13 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
+from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Slates
 from bridgeval.testing.law import require
 from bridgeval.testing.results import difference
-from bridgeval.testing.world import World
+from bridgeval.testing.world import World, world as small_world
 
 CPU = torch.device("cpu")
 
@@ -55,6 +56,13 @@ class Trial:
             items={**dict.fromkeys(needs.items, items), **context.items},
             users={**dict.fromkeys(needs.by_user, users), **context.users},
         )
+
+    @cached_property
+    def reads_no_scores(self) -> bool:
+        """Whether it declares no scores, so that nothing but their order can matter to it."""
+        ranking, needs = getattr(self.metric, "ranking", None), self.metric.needs()
+        by_score = ranking is not None and (ranking.score_above is not None or ranking.order in ("sigmoid", "softmax"))
+        return not by_score and not needs.reads("score") and not needs.lists and "prev_score" not in needs.pairs
 
     @cached_property
     def state(self) -> Any:
@@ -95,6 +103,32 @@ class Trial:
         depth = needs.depth if needs.depth is None else max(needs.depth, 1)
         batch = lay_out(slates, 0, len(slates), device)
         return Watched(batch, Lookup(self.context, slates, device), depth, needs)
+
+
+def make_trial(metric: Metric, world: World | None = None) -> Trial:
+    """The metric on a world that it can be evaluated on."""
+    if world is not None:
+        return Trial(metric, world)
+    trial = Trial(metric, small_world())
+    try:
+        trial.expected  # noqa: B018  (asks whether there is one)
+    except NeedError:
+        whole = Trial(metric, small_world(whole=True))
+        try:
+            whole.expected  # noqa: B018
+        except Exception:
+            return trial
+        return whole
+    except Exception:
+        return trial
+    return trial
+
+
+def name_metric(metric: Metric) -> str:
+    try:
+        return str(metric)
+    except Exception:
+        return type(metric).__name__
 
 
 def make_numbers(ids: Ids) -> Table:

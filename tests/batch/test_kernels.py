@@ -12,6 +12,7 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bridgeval.batch import kernels
+from bridgeval.engine.state import Moments
 
 PAD = 30
 # Codes that do not fit into 32 bits together with their column.
@@ -145,15 +146,53 @@ def test_true_cells_are_counted(shape):
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (30, 5000), (0, 3), (3, 0)])
+@pytest.mark.parametrize("bars", [0, 1, 2, 40])
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
-def test_cells_above_a_bar_and_equal_to_it_are_counted_and_nan_is_neither(shape, kind):
+@pytest.mark.parametrize("decided", [False, True])
+def test_cells_above_a_bar_and_equal_to_it_are_counted_and_nan_is_neither(shape, bars, kind, decided):
     rng = np.random.default_rng(1)
     cells = torch.from_numpy(rng.choice([-np.inf, 0.5, 1.0, np.nan, 2.0], shape)).to(kind)
-    bar = torch.from_numpy(rng.choice([0.5, 1.0], (shape[0], 1))).to(kind)
-    above, equal = kernels.count_above(cells, bar)
-    rows = list(zip(cells.tolist(), bar.flatten().tolist(), strict=True))
-    assert above.tolist() == [sum(cell > limit for cell in row) for row, limit in rows]
-    assert equal.tolist() == [sum(cell == limit for cell in row) for row, limit in rows]
+    limits = torch.from_numpy(rng.choice([0.5, 1.0, np.nan], (shape[0], bars))).to(kind)
+    first = torch.from_numpy(rng.integers(0, 9, shape[1]))
+    own = torch.from_numpy(rng.integers(0, 9, limits.shape))
+    above, equal = kernels.count_above(cells, limits, *((first, own) if decided else ()))
+    for row, numbers in enumerate(cells.numpy()):
+        for column, (limit, ahead) in enumerate(zip(limits[row].tolist(), own[row].tolist(), strict=True)):
+            higher = np.count_nonzero(numbers > limit)
+            same = numbers == limit
+            won = np.count_nonzero(same & (first.numpy() > ahead))
+            expected = (higher + won, 0) if decided else (higher, np.count_nonzero(same))
+            assert (int(above[row, column]), int(equal[row, column])) == expected
+    assert above.shape == equal.shape == limits.shape
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (5, 1), (0, 3), (3, 0)])
+@pytest.mark.parametrize("counts", [(1,), (2, 3, 9), (7,)])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_first_cells_are_added_up_along_either_dimension(shape, counts, deterministic):
+    cells = torch.from_numpy(np.random.default_rng(4).integers(-8, 8, shape) / 4)
+    expected = [[sum(row[:count]) for row in cells.tolist()] for count in counts]
+    torch.use_deterministic_algorithms(deterministic)
+    try:
+        assert kernels.sum_first(cells, counts, 1).tolist() == expected
+        assert kernels.sum_first(cells.T.contiguous(), counts, 0).tolist() == expected
+        assert kernels.cumulate(cells.T, 0).tolist() == kernels.cumulate(cells).T.tolist() == cells.cumsum(1).T.tolist()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 4), (2, 9, 5), (2, 0, 3)])
+@pytest.mark.parametrize("counts", [(1,), (2, 3, 12), (5,)])
+def test_bits_are_those_of_any_of_the_first_words(shape, counts):
+    words = np.random.default_rng(7).integers(0, 1 << 20, shape) & np.random.default_rng(8).integers(0, 1 << 20, shape)
+    expected = np.stack([np.bitwise_or.reduce(words[:, :count], axis=1) for count in counts], axis=1)
+    assert kernels.unite_bits(torch.from_numpy(words), counts).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("rows", [[], [3], [0, 0, 2, 2, 2, 5]])
+def test_entries_are_numbered_within_their_row(rows):
+    expected = [rows[: at + 1].count(row) for at, row in enumerate(rows)]
+    assert kernels.number_entries(torch.tensor(rows, dtype=torch.int64), 6).tolist() == expected
 
 
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
@@ -180,6 +219,15 @@ def test_entries_are_added_up_to_each_cutoff(cutoffs):
     sums = [[float((row[:k] * flags[at, :k]).sum()) for at, row in enumerate(values)] for k in cutoffs]
     assert kernels.sum_at_cutoffs(rows, places, cutoffs, 7).tolist() == counts
     assert kernels.sum_at_cutoffs(rows, places, cutoffs, 7, torch.from_numpy(values[flags])).tolist() == sums
+
+
+def test_moments_of_rows_are_those_of_each_row():
+    values = torch.tensor([[1.0, 2.0, 6.0], [math.nan, 3.0, 9.0], [math.nan, 1.0, 1.0], [math.inf, 1.0, 2.0]])
+    counted = torch.tensor([[True] * 3, [True, True, False], [True, False, False], [True] * 3])
+    rows = zip(*(part.tolist() for part in kernels.measure_rows(values, counted)), strict=True)
+    for row, kept, found in zip(values.numpy(), counted.numpy(), rows, strict=True):
+        # NaN is not equal to itself: as text it is.
+        assert str(Moments.from_row(*found)) == str(Moments.of(row[kept].astype(np.float64)))
 
 
 def test_the_choice_holds_in_other_threads_and_ends_with_the_block(chosen):

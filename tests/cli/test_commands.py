@@ -192,6 +192,8 @@ def test_demo_ends_with_a_page_and_says_where(run: Run, folder: Path) -> None:
     assert f"The report page: {folder / 'shop' / 'report.html'}" in done.stdout
     page = (folder / "shop" / "report.html").read_text()
     assert "<!doctype html>" in page
+    assert "gains most: neighbors over popular" in page
+    assert "Had before" in page
     assert len(page) < 1_500_000
     assert "Try next:\n  bridgeval inspect shop/popular.parquet" in done.stdout
 

@@ -65,6 +65,7 @@ def test_slices_and_the_page_are_written(folder):
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "<h2>Slices</h2>" in page
     assert "half = first" in page
+    assert "loses most: worse over good" in page
 
 
 def test_an_unpaired_test_is_refused(folder):

@@ -49,6 +49,7 @@ class Comparison:
         tolerance: relative or absolute.
         skipped: why it was not compared. "recorded error" is the only reason that is allowed.
         outside: why nothing here is meant to give this number. Every reason is pinned by a test of its reader.
+        between: the lowest and the highest value that a number outside may have; one beyond them differs.
     """
 
     where: str
@@ -57,6 +58,7 @@ class Comparison:
     tolerance: float = 1e-9
     skipped: str = ""
     outside: str = ""
+    between: tuple[float, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -66,7 +68,7 @@ class Comparison:
     @property
     def differs(self) -> bool:
         if self.outside and not self.skipped:
-            return False
+            return bool(self.between) and not self._is_between()
         if self.skipped:
             return self.skipped != "recorded error"
         if self.theirs is None or self.ours is None:
@@ -74,6 +76,10 @@ class Comparison:
         if math.isnan(self.theirs) or math.isnan(self.ours):
             return math.isnan(self.theirs) != math.isnan(self.ours)
         return not math.isclose(self.theirs, self.ours, rel_tol=self.tolerance, abs_tol=self.tolerance)
+
+    def _is_between(self) -> bool:
+        low, high = min(self.between), max(self.between)
+        return self.theirs is not None and low - self.tolerance <= self.theirs <= high + self.tolerance
 
 
 def number(value: Any) -> float:

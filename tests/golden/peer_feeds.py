@@ -122,6 +122,8 @@ FEEDS: dict[str, Callable[[World], World]] = {
     "both": _with_both,
     "truth": lambda world: world.keep(lambda one: bool(one.truth)),
     "qrels": lambda world: world.keep(lambda one: bool(one.truth)),
+    "train=truth": lambda world: world,
+    "items10": lambda world: world.map(lambda one: one if len(one.shown) >= 10 else replace(one, shown=[])),
     "filled": lambda world: replace(world, empty_lists=True, empty_truths=True),
     "onetarget": _one_target,
 }

@@ -17,14 +17,22 @@ import torch
 from bridgeval.engine.metric import literal
 from bridgeval.errors import BridgevalError
 from bridgeval.spec import parse
-from tests.golden.peer_feeds import World, close_world, drop_own_ids, drop_zeros, relabel
+from tests.golden.peer_feeds import Person, World, close_world, drop_own_ids, drop_zeros, relabel
+from tests.golden.peer_ties import NoOrder, never_stable
 
 Record = dict[str, Any]
 
 # Compared to 1e-6: they compute in float32.
-FLOAT32 = {"recbole gauc", "torchmetrics", "torcheval", "torch_geometric", "rax", "keras-rs", "lightfm"}
-# Where scores are equal their order is that of an unstable sort or top-k.
-NO_ORDER = {"recpack", "recometrics", "jurity", "keras-rs"}
+FLOAT32 = {
+    "recbole gauc",
+    "lenskit ExposureGini",
+    "torchmetrics",
+    "torcheval",
+    "torch_geometric",
+    "rax",
+    "keras-rs",
+    "lightfm",
+}
 # Library -> the number of places that it rounds a record to.
 ROUNDED: dict[str, Callable[[Record], int | None]] = {
     "beir": lambda record: 5,
@@ -36,6 +44,7 @@ ROUNDED: dict[str, Callable[[Record], int | None]] = {
 BEYOND = "no metric of accuracy: coverage, diversity, novelty, popularity or a curve, which the tables do not name"
 WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
 DEFECT = "a defect of the library that more-conventions.md labels"
+SIZE = "the size of the catalogue that was given, no metric"
 HOLE = "Hole counts documents that no query judged, whatever the query at hand"
 LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
 NAN_SPREADS = "users without truth are NaN there, and so is the mean"
@@ -52,8 +61,8 @@ class Asked:
         outside: why nothing here is meant to give the record.
         value_outside: the same of the value alone, not of users.
         unshown_outside: the same of users to whom nothing was shown.
-        no_order: whether equal scores have no order in this metric.
-        parts: of a value that has several numbers, which name each asks for.
+        no_order: which equal scores have no order in this metric; None if all have one.
+        parts: of a value that has several numbers, which name each asks for, by its keys.
         extras: what else was given, see `EXTRAS`.
         pick: the number of theirs, of a value that has several.
         finish_user: from our value of a user to theirs.
@@ -64,8 +73,8 @@ class Asked:
     outside: str = ""
     value_outside: str = ""
     unshown_outside: str = ""
-    no_order: bool = False
-    parts: dict[str, str] = field(default_factory=dict)
+    no_order: NoOrder | None = None
+    parts: dict[tuple[str | int, ...], str] = field(default_factory=dict)
     extras: tuple[str, ...] = ()
     pick: Callable[[Any], Any] = lambda value: value
     finish_user: Callable[[float], float] = float
@@ -102,6 +111,8 @@ def _quarter(world: World) -> World:
     return relabel(world, lambda gain: gain / 4)
 
 
+# A cutoff beyond the end of every list.
+EVERYTHING = 1000
 LABELS = {"gain > 0": _binary, "gain / 4": _quarter, "gains": None}
 
 
@@ -133,7 +144,12 @@ def ranx(record: Record) -> Asked:
     metric = record["metric"]
     if metric.startswith("bpref"):
         return Asked(outside="ranx's bpref is not trec_eval's (more-conventions.md 6.1.9)")
-    return Asked(f"ranx:{metric}", no_order=record["fixture"] == "E")
+    return Asked(f"ranx:{metric}", no_order=_is_long)
+
+
+def _is_long(one: Person, score: float) -> bool:
+    """Ranx sorts lists of up to 15 rows in a stable way (more-conventions.md 6.1.7)."""
+    return len(one.shown) > 15
 
 
 def ir_measures(record: Record) -> Asked:
@@ -147,7 +163,7 @@ def ir_measures(record: Record) -> Asked:
     lacking = "a query that the run lacks is listed with 0, but not counted in the whole"
     return Asked(
         f"ir_measures:{metric}",
-        no_order=metric.startswith("Compat"),
+        no_order=never_stable if metric.startswith("Compat") else None,
         unshown_outside=lacking if metric in ("NumQ", "NumRel") else "",
     )
 
@@ -205,10 +221,10 @@ def _name_all(world: World) -> World:
 def mlflow(record: Record) -> Asked:
     if "aggregate" in record["params"]:
         names = {
-            part: write("mlflow", record["metric"], {} if part == "mean" else {"over": part}, record["cutoff"])
+            (part,): write("mlflow", record["metric"], {} if part == "mean" else {"over": part}, record["cutoff"])
             for part in record["value"]
         }
-        return Asked(names["mean"], _all_rows, parts=names)
+        return Asked(names[("mean",)], _all_rows, parts=names)
     return Asked(write("mlflow", record["metric"], {}, record["cutoff"]), _all_rows)
 
 
@@ -221,7 +237,9 @@ def sklearn(record: Record) -> Asked:
     given = {"discount": "ln"} if params.get("log_base") == "e" else {}
     if params.get("ignore_ties"):
         given["ties"] = "given"
-    return Asked(write("sklearn", metric, given, record["cutoff"]), no_order=bool(params.get("ignore_ties")))
+    return Asked(
+        write("sklearn", metric, given, record["cutoff"]), no_order=never_stable if params.get("ignore_ties") else None
+    )
 
 
 def xgboost(record: Record) -> Asked:
@@ -250,13 +268,24 @@ def catboost(record: Record) -> Asked:
 
 def torchmetrics(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric.startswith(("RetrievalPrecisionRecallCurve", "RetrievalRecallAt")):
+    if metric == "RetrievalRecallAtFixedPrecision":
         return Asked(outside=OTHER)
+    if metric == "RetrievalPrecisionRecallCurve":
+        # Precision and recall at 1 to k; here rows that score 0 or less are hits too.
+        given = {"score_above": None} | _params(record, "adaptive_k")
+        parts: dict[tuple[str | int, ...], str] = {
+            (part, k - 1): write("torchmetrics", name, given if part == "precision" else {"score_above": None}, k)
+            for part, name in (("precision", "RetrievalPrecision"), ("recall", "RetrievalRecall"))
+            for k in range(1, record["cutoff"] + 1)
+        }
+        return Asked(parts["recall", 0], _binary, parts=parts, no_order=never_stable)
     graded = metric == "RetrievalNormalizedDCG"
     if metric == "RetrievalAUROC":
-        return Asked(write("torchmetrics", metric, params, record["cutoff"]), _squash, no_order=True)
+        return Asked(write("torchmetrics", metric, params, record["cutoff"]), _squash, no_order=never_stable)
     return Asked(
-        write("torchmetrics", metric, params, record["cutoff"]), None if graded else _binary, no_order=not graded
+        write("torchmetrics", metric, params, record["cutoff"]),
+        None if graded else _binary,
+        no_order=None if graded else never_stable,
     )
 
 
@@ -281,7 +310,7 @@ def torcheval(record: Record) -> Asked:
     return Asked(
         write("torcheval", metric, given, record["cutoff"]),
         None if record["feed"] == "onetarget" else _binary,
-        no_order=metric == "retrieval_precision",
+        no_order=never_stable if metric == "retrieval_precision" else None,
     )
 
 
@@ -290,7 +319,19 @@ def rax(record: Record) -> Asked:
 
 
 def keras_rs(record: Record) -> Asked:
-    return Asked(write("keras_rs", record["metric"], {}, record["cutoff"]))
+    change = None if record["params"].get("shuffle_ties") else _nudge
+    return Asked(write("keras_rs", record["metric"], {}, record["cutoff"]), change, no_order=never_stable)
+
+
+def _nudge(world: World) -> World:
+    """Scores less 1e-6 a row in float32, which loses that beyond 16 (more-conventions.md 6.1.10)."""
+
+    def nudge(one: Person) -> Person:
+        scores = torch.tensor([score for _, score in one.shown], dtype=torch.float32)
+        scores -= torch.arange(len(scores), dtype=torch.float32) * 1e-6
+        return replace(one, shown=[(item, s) for (item, _), s in zip(one.shown, scores.tolist(), strict=True)])
+
+    return world.map(nudge)
 
 
 def torch_geometric(record: Record) -> Asked:
@@ -314,7 +355,7 @@ def rectools(record: Record) -> Asked:
 def lenskit(record: Record) -> Asked:
     metric = record["metric"]
     if metric in ("ExposureGini", "ListGini"):
-        return Asked(outside=BEYOND)
+        return Asked(write("lenskit", metric, {}, record["cutoff"] or EVERYTHING), drop_zeros)
     change = _drop_idle if record["params"].get("gain") == "rating" else drop_zeros
     # The length of a list knows no cutoff.
     cutoff = None if metric == "ListLength" else record["cutoff"]
@@ -323,12 +364,16 @@ def lenskit(record: Record) -> Asked:
 
 def recommenders(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric in ("auc", "exp_var", "rsquared", "logloss") or record["feed"] == "train=truth":
+    if metric in ("auc", "diversity", "novelty", "serendipity"):
         return Asked(outside=BEYOND)
+    if metric in ("catalog_coverage", "distributional_coverage"):
+        return Asked(write("recommenders", metric, {}, EVERYTHING), _without_truth, extras=("history",))
     if metric == "r_precision_at_k":
         return Asked(f"recommenders:{metric}(cut_at={record['cutoff']})", drop_zeros)
-    if metric in ("rmse", "mae"):
+    if metric in ("rmse", "mae", "rsquared", "exp_var"):
         return Asked(f"recommenders:{metric}")
+    if metric == "logloss":
+        return Asked("recommenders:logloss", _as_chances)
     graded = params.get("score_type") in ("raw", "exp")
     given = _params(record, "score_type", "discfun_type") | ({"above": 0.0} if graded else {})
     if "relevancy_method" in params:
@@ -339,24 +384,43 @@ def recommenders(record: Record) -> Asked:
     return Asked(write("recommenders", metric, given, record["cutoff"]), drop_zeros)
 
 
+def _without_truth(world: World) -> World:
+    """Without shown items that the truth has: it was given as the history."""
+    return world.map(lambda one: replace(one, shown=[row for row in one.shown if row[0] not in dict(one.truth)]))
+
+
+def _as_chances(world: World) -> World:
+    return world.map(lambda one: replace(one, shown=[(item, (score + 5) / 40) for item, score in one.shown]))
+
+
 def irspack(record: Record) -> Asked:
     metric = record["metric"]
-    if metric in ("appeared_item", "catalog_coverage", "entropy", "gini_index", "n_items", "total_user", "valid_user"):
-        return Asked(outside=BEYOND)
-    return Asked(write("irspack", metric, _params(record, "recall_with_cutoff"), record["cutoff"]), drop_zeros)
+    if metric == "n_items":
+        return Asked(outside=SIZE)
+    name = write("irspack", metric, _params(record, "recall_with_cutoff"), record["cutoff"])
+    # Every user of the fixture is a row of the matrix.
+    return Asked(name, _all_rows if metric == "total_user" else drop_zeros)
 
 
 def recpack(record: Record) -> Asked:
     metric = record["metric"]
     extras = {"IPSHitRateK": ("history",), "IntraListDiversityK": ("users as features",)}
-    return Asked(write("recpack", metric, {}, record["cutoff"]), drop_zeros, extras=extras.get(metric, ()))
+    return Asked(
+        write("recpack", metric, {}, record["cutoff"]), drop_zeros, extras=extras.get(metric, ()), no_order=never_stable
+    )
 
 
 def recbole(record: Record) -> Asked:
     metric = record["metric"]
+    if metric.startswith("tailpercentage"):
+        return Asked(outside=OTHER)
     if record["feed"] == "items10":
-        return Asked(outside=BEYOND)
-    return Asked(f"recbole:{metric}", drop_zeros, no_order=record["feed"] != "lists" and metric != "gauc")
+        return Asked(f"recbole:{metric}", extras=("history", "padded catalogue"))
+    return Asked(
+        f"recbole:{metric}",
+        drop_zeros,
+        no_order=None if record["feed"] == "lists" or metric == "gauc" else never_stable,
+    )
 
 
 def implicit(record: Record) -> Asked:
@@ -375,8 +439,7 @@ def lightfm(record: Record) -> Asked:
     change = _without_trained if "train" in record["params"] else drop_zeros
     name = write("lightfm", record["metric"], _params(record, "preserve_rows"), record["cutoff"])
     spreads = record["metric"] == "recall_at_k" and record["params"]["preserve_rows"]
-    auc = record["metric"] == "auc_score"
-    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "", no_order=auc)
+    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "")
 
 
 def _without_trained(world: World) -> World:
@@ -410,6 +473,7 @@ def jurity(record: Record) -> Asked:
         write("jurity", record["metric"], {}, record["cutoff"]),
         None if "actual" in record["params"] else drop_zeros,
         pick=lambda value: next(iter(value.values())),
+        no_order=never_stable,
     )
 
 
@@ -441,7 +505,7 @@ def recmetrics(record: Record) -> Asked:
 
 
 def recometrics(record: Record) -> Asked:
-    return Asked(f"recometrics:{record['metric']}", drop_zeros)
+    return Asked(f"recometrics:{record['metric']}", drop_zeros, no_order=never_stable)
 
 
 def rexmex(record: Record) -> Asked:
@@ -490,6 +554,7 @@ def _users_of_items(world: World) -> dict[Any, list[str]]:
 
 # Name of what was given besides -> the argument of `evaluate`, and its value.
 EXTRAS: dict[str, tuple[str, Callable[[World], Any]]] = {
+    "padded catalogue": ("catalogue", lambda world: [*world.catalogue, 0]),
     "history": ("history", lambda world: {user: list(items) for user, items in world.truth.items()}),
     "two features": (
         "item_features",
@@ -506,7 +571,7 @@ EXTRAS: dict[str, tuple[str, Callable[[World], Any]]] = {
     ),
 }
 # Changes of what the feed lays out, not of the fixture.
-AFTER = (_without_trained, drop_own_ids, _squash, _close_both)
+AFTER = (_without_trained, drop_own_ids, _squash, _nudge, _close_both)
 LIBRARIES: dict[str, Callable[[Record], Asked]] = {
     "pytrec_eval": trec_eval,
     "ranx": ranx,

@@ -10,18 +10,22 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import bridgeval
+from bridgeval.engine.metric import Metric
 from tests.golden.compare import Comparison, number
 from tests.golden.marks import Place
-from tests.golden.peer_feeds import World, lay_out, read_fixture
-from tests.golden.peer_names import AFTER, EXTRAS, FLOAT32, NO_ORDER, ROUNDED, Asked, ask
+from tests.golden.peer_feeds import Person, World, lay_out, read_fixture
+from tests.golden.peer_names import AFTER, EXTRAS, FLOAT32, ROUNDED, Asked, ask
+from tests.golden.peer_ties import ACCIDENT, agree, find_bounds, may_decide
 
+NOTHING = "nobody was shown anything that counts: sums of nothing are 0 there and undefined here"
 TOLERANCE, SINGLE = 1e-9, 1e-6
-ACCIDENT = "equal scores have no order there: an unstable sort or top-k (README of the goldens, more-conventions.md 6)"
 
 
 def reads(document: dict[str, Any]) -> bool:
@@ -44,7 +48,7 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
             yield from _outside(_where(library, record), record, asked.outside)
         else:
             key = (record["fixture"], record["ids"], record["feed"], asked.change, asked.extras)
-            together[key].append((record, asked))
+            together[key] += _split(record, asked) if asked.parts else [(record, asked)]
     for (fixture, ids, feed, change, _), questions in together.items():
         file = path.with_name(f"fixture_{fixture}_{ids}.json")
         fixture = read_fixture(file)
@@ -53,40 +57,66 @@ def comparisons(path: Path, document: dict[str, Any]) -> Iterator[Comparison]:
         yield from _answers(library, fixture, change(world) if change in AFTER else world, questions)
 
 
+def _split(record: dict[str, Any], asked: Asked) -> Iterator[tuple[dict[str, Any], Asked]]:
+    """A record of several numbers as one for each of them."""
+    for (part, *at), name in asked.parts.items():
+        value = record["value"][part]
+        for index in at:
+            value = value[index]
+        called = " ".join(map(str, (record["metric"], part, *at)))
+        yield {**record, "metric": called, "value": value}, replace(asked, metric=name, parts={})
+
+
 def _answers(
     library: str, fixture: World, world: World, questions: list[tuple[dict[str, Any], Asked]]
 ) -> Iterator[Comparison]:
-    names = list(dict.fromkeys(name for _, asked in questions for name in (asked.metric, *asked.parts.values())))
-    more = {argument: given(world) for argument, given in map(EXTRAS.__getitem__, questions[0][1].extras)}
+    metrics = {asked.metric: bridgeval.parse(asked.metric)[0] for _, asked in questions}
+    bounds = {asked.metric: find_bounds(metrics[asked.metric]) for _, asked in questions if asked.no_order is not None}
+    everything = {str(metric): metric for metric in (*metrics.values(), *chain.from_iterable(bounds.values()))}
+    more: dict[str, Any] = {"catalogue": world.catalogue}
+    more |= {argument: given(world) for argument, given in map(EXTRAS.__getitem__, questions[0][1].extras)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = bridgeval.evaluate(world.shown, world.truth, names, catalogue=world.catalogue, per_user=True, **more)
-    tied = {one.user for one in fixture.people if one.tied}
+        report = bridgeval.evaluate(world.shown, world.truth, list(everything.values()), per_user=True, **more)
+    people = {one.user: one for one in world.people}
     for record, asked in questions:
-        (metric,) = bridgeval.parse(asked.metric)
+        metric, limits = metrics[asked.metric], bounds.get(asked.metric, ())
         where, tolerance = _where(library, record), _tolerance(library, record)
-        if asked.parts:
-            for part, name in asked.parts.items():
-                (metric,) = bridgeval.parse(name)
-                yield Comparison(f"{where} {part}", _number(record["value"][part]), report[str(metric)], tolerance)
-            continue
-        ours = report.collected[str(metric)].to_dict() if "per_user" in record else {}
-        no_order = tied and (library in NO_ORDER or asked.no_order)
-        value = report[str(metric)]
         by_user = list(zip(fixture.people, record.get("per_user", []), strict=False))
-        if record["value_by"].startswith("mean of per_user"):
+
+        def summarize(
+            metric: Metric, record: dict[str, Any] = record, by_user: list[tuple[Person, Any]] = by_user
+        ) -> float:
+            if not record["value_by"].startswith("mean of per_user"):
+                return report[str(metric)]
             # The recorder's mean, over users for whom the library gave a finite number.
-            value = fmean(ours.get(one.user, math.nan) for one, theirs in by_user if _is_number(theirs))
-        reason = ACCIDENT if no_order else asked.value_outside
-        theirs = record["value"] if reason else asked.pick(record["value"])
-        yield Comparison(where, _number(theirs), value, tolerance, outside=reason)
+            ours = report.collected[str(metric)].to_dict()
+            return fmean(ours.get(one.user, math.nan) for one, theirs in by_user if _is_number(theirs))
+
+        ours, *ends = ({} if not by_user and not limits else _by_user(report, one) for one in (metric, *limits))
+        by_accident = {
+            user: tuple(end.get(user, math.nan) for end in ends)
+            for user, one in people.items()
+            if asked.no_order is not None and may_decide(one, metric, asked.no_order)
+        }
+        by_accident = {user: found for user, found in by_accident.items() if not found or not agree(*found)}
+        reason = ACCIDENT if by_accident else asked.value_outside or ("" if any(world.shown.values()) else NOTHING)
+        theirs = record["value"] if asked.value_outside else asked.pick(record["value"])
+        between = tuple(map(summarize, limits)) if by_accident else ()
+        yield Comparison(where, _number(theirs), summarize(metric), tolerance, outside=reason, between=between)
         for one, theirs in by_user:
             if isinstance(theirs, str) and "Error" in theirs:
                 yield Comparison(f"{where} user {one.user}", skipped="recorded error")
                 continue
-            reason = ACCIDENT if no_order and one.user in tied else "" if one.shown else asked.unshown_outside
+            reason = ACCIDENT if one.user in by_accident else "" if one.shown else asked.unshown_outside
             found = asked.finish_user(ours.get(one.user, math.nan))
-            yield Comparison(f"{where} user {one.user}", _number(theirs), found, tolerance, outside=reason)
+            between = by_accident.get(one.user, ())
+            name = f"{where} user {one.user}"
+            yield Comparison(name, _number(theirs), found, tolerance, outside=reason, between=between)
+
+
+def _by_user(report: bridgeval.Report, metric: Metric) -> dict[Any, float]:
+    return report.collected[str(metric)].to_dict() if str(metric) in report.collected else {}
 
 
 def _is_number(theirs: Any) -> bool:

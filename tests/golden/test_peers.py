@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 
 import pytest
 
+import bridgeval
 from bridgeval import plugins
 from tests.golden import peers
-from tests.golden.compare import DATA
+from tests.golden.compare import DATA, Comparison
+from tests.golden.peer_feeds import Person
 from tests.golden.peer_names import LIBRARIES
+from tests.golden.peer_ties import agree, find_bounds, may_decide, never_stable
 
 FILES = sorted(path for path in (DATA / "peers").glob("*.json") if not path.name.startswith("fixture_"))
 # Files in which nothing is compared: group weights are not read.
@@ -33,6 +37,23 @@ def test_a_library_that_is_not_known_is_outside_and_no_error(tmp_path):
     record = {"metric": "x", "params": {}, "cutoff": 5, "fixture": "A", "ids": "int", "feed": "lists", "value": 0.5}
     (found,) = peers.comparisons(tmp_path / "unheard.json", {"records": [{**record, "value_by": "library"}]})
     assert found.outside == "no convention of this library"
+
+
+def test_of_equal_scores_without_an_order_only_those_that_decide_are_outside():
+    tied = Person("u", [("a", 2.0), ("x", 1.0), ("b", 1.0), ("y", 0.5)], [("a", 1.0), ("b", 1.0)])
+    decides = {
+        name: may_decide(tied, bridgeval.parse(name)[0], never_stable) for name in ("MAP@1", "MAP@2", "MAP@3", "MAP")
+    }
+    assert decides == {"MAP@1": False, "MAP@2": True, "MAP@3": True, "MAP": True}
+    worst, best = find_bounds(bridgeval.parse("Precision@3")[0])
+    found = bridgeval.evaluate({"u": tied.shown}, {"u": dict(tied.truth)}, [worst, best])
+    assert agree(*found.values())
+
+
+def test_a_number_that_no_order_of_equal_scores_gives_differs():
+    assert not Comparison("x", 0.5, 0.4, outside="no order", between=(0.25, 0.5)).differs
+    assert Comparison("x", 0.6, 0.4, outside="no order", between=(0.25, 0.5)).differs
+    assert Comparison("x", math.nan, 0.4, outside="no order", between=(0.25, 0.5)).differs
 
 
 def test_each_table_that_rests_on_goldens_is_asked_by_some_record():

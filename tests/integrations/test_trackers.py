@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -71,6 +74,59 @@ def test_mlflow_makes_and_ends_a_run_of_its_own_for_a_comparison(tmp_path, monke
     assert run.info.run_name == "old and new"
     assert run.data.metrics["new/MRR"] == 1.0
     assert any(name.startswith("difference/") for name in run.data.metrics)
+
+
+def run_command(folder, *arguments, **environment):
+    """The command `bridgeval` in a process of its own, which must succeed."""
+    for name, lists in (("recs", RECS), ("other", OTHER), ("truth", TRUTH)):
+        rows = [{"user_id": user, "item_id": item} for user, items in lists.items() for item in items]
+        pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
+    command = [sys.executable, "-m", "bridgeval", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.integration
+def test_the_command_logs_to_mlflow_tensorboard_and_wandb(tmp_path):
+    import mlflow
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    store = f"sqlite:///{tmp_path}/mlflow.db"
+    told = run_command(
+        tmp_path, "evaluate", "recs.csv", "truth.csv", "-m", "MRR", "-m", "Recall@1", "--no-inspect", "--report",
+        "page.html", "--log", "mlflow:run_name=nightly,step=7", "--log", "tensorboard:path=events,step=7", "--log",
+        "wandb:project=tests", MLFLOW_TRACKING_URI=store, WANDB_MODE="offline", WANDB_SILENT="true",
+    )  # fmt: skip
+    assert told.count("logged to ") == 3
+    client = mlflow.MlflowClient(store)
+    (run,) = client.search_runs([experiment.experiment_id for experiment in client.search_experiments()])
+    named = {f"recs/{name}": value for name, value in VALUES.items()}
+    assert (run.info.run_name, run.data.metrics) == ("nightly", named)
+    assert {one.step for name in run.data.metrics for one in client.get_metric_history(run.info.run_id, name)} == {7}
+    files = {one.path for one in client.list_artifacts(run.info.run_id, "bridgeval")}
+    assert files == {"bridgeval/report.html", "bridgeval/report.json", "bridgeval/per_user.json"}
+    events = EventAccumulator(str(tmp_path / "events")).Reload()
+    assert [(one.step, one.value) for one in events.Scalars(next(iter(run.data.metrics)))] == [(7, 0.75)]
+    (log,) = (tmp_path / "wandb").rglob("*.wandb")
+    assert b"Recall_at_1" in log.read_bytes()
+
+
+@pytest.mark.integration
+def test_the_command_logs_a_comparison_to_mlflow(tmp_path):
+    import mlflow
+
+    store = f"sqlite:///{tmp_path}/mlflow.db"
+    run_command(
+        tmp_path, "compare", "old=recs.csv", "new=other.csv", "truth.csv", "-m", "MRR", "--log", "mlflow",
+        MLFLOW_TRACKING_URI=store,
+    )  # fmt: skip
+    client = mlflow.MlflowClient(store)
+    (run,) = client.search_runs([experiment.experiment_id for experiment in client.search_experiments()])
+    assert (run.data.metrics["old/MRR"], run.data.metrics["new/MRR"]) == (0.75, 1.0)
+    assert run.data.metrics["difference/new/old/MRR"] == 0.25
 
 
 @pytest.mark.integration

@@ -38,7 +38,6 @@ def test_hits_are_numbered_within_their_user():
     relevant = RelevantLists(items, items / 2, items < 9, torch.zeros_like(items))
     hits = HitList(rows, places, columns, relevant, users=4, cutoffs=(2, 8), ends=torch.tensor([2, 8]))
     assert hits.items.tolist() == [5, 6, 5, 7, 8]
-    assert hits.grades.tolist() == [2.5, 3.0, 2.5, 3.5, 4.0]
     assert hits.ordinals.tolist() == [1, 2, 1, 2, 3]
     assert hits.ranks.tolist() == [2, 5, 1, 2, 8]
     assert hits.sum().up_to(2).tolist() == [1, 0, 2, 0]

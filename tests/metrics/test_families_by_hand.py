@@ -66,6 +66,9 @@ WORKED = {
     'EPC(gain="exponential")@3': (SECOND * 1 + 3 * (2 / 6) / 2 + SECOND * 4 / 6) / (FIRST_TWO + 0.5) / 4,
     # counts 0 1 1 1 2 2 by -5 -3 -1 1 3 5 is 13, of 7 places, N - 1 = 5
     "Gini@2": 13 / 7 / 5,
+    'Gini(divide_by="items")@2': 13 / 7 / 6,
+    # Exposure: e 0, c and d 0.5, f 1, b 1.5, a 2.
+    "Gini(p=0.5)@2": (-1.5 - 0.5 + 1 + 4.5 + 10) / 5.5 / 5,
     "ShannonEntropy@2": -(2 * 2 / 7 * log(2 / 7) + 3 * 1 / 7 * log(1 / 7)),
     # ann: rock of jazz, rock. bob: jazz, rock of these and folk. cal's f has no topic. dan 0 of jazz.
     "SRecall@2": (1 / 2 + 2 / 3 + 0 / 1) / 3,

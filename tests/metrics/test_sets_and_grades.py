@@ -73,6 +73,13 @@ def test_a_tied_pair_is_won_by_order_halved_or_lost():
     assert list(bridgeval.evaluate(scores, TRUTH, names).values()) == pytest.approx([3 / 4, 3.5 / 4, 3 / 4])
 
 
+def test_at_the_last_place_of_their_group_hits_count_against_each_other():
+    scores = {1: {"a": 2.0, "x": 1.0, "b": 1.0, "c": 1.0, "y": 0.5}}
+    # Of 6 pairs (b, x) and (c, x) are lost; a has place 1, b and c both have place 4.
+    report = bridgeval.evaluate(scores, {1: ["a", "b", "c"]}, ['RocAuc(tied="lost")', 'RocAuc(tied="last")'])
+    assert list(report.values()) == pytest.approx([4 / 6, 3 / 6])
+
+
 def test_sums_variance_and_the_ninetieth_percentile_of_users():
     shown = {user: ["a"] if user < 2 else ["x"] for user in range(5)}
     truth = {user: ["a"] for user in range(5)}
@@ -93,3 +100,12 @@ def test_users_without_an_early_hit_may_drop_out():
 def test_parameters_without_a_meaning_are_refused(name):
     with pytest.raises(BadParameterError):
         bridgeval.parse(name)
+
+
+def test_a_number_is_a_geometric_discount():
+    # Hits at places 1 and 3 of two relevant items: 1 + 1/4, of at best 1 + 1/2.
+    names = ["DCG(discount=0.5)@3", "nDCG(discount=0.5)@3"]
+    report = bridgeval.evaluate({1: ["a", "x", "b"]}, {1: ["a", "b"]}, names)
+    assert list(report.values()) == pytest.approx([1.25, 1.25 / 1.5])
+    with pytest.raises(BadParameterError, match="discount='steep'"):
+        bridgeval.parse("nDCG(discount='steep')@3")

@@ -106,6 +106,26 @@ def test_counts_have_no_decimals() -> None:
     assert values == {"ItemCoverage@2": "4", "MRR@2": "0.3333"}
 
 
+def test_counts_of_a_comparison_have_no_decimals() -> None:
+    # 12 items against the same and one more.
+    truth = {user: ["x"] for user in range(12)}
+    old = {user: [f"i{user}"] if user else ["x"] for user in range(12)}
+    new = {user: [f"i{user}", "x"] for user in range(12)}
+    row = bridgeval.compare({"old": old, "new": new}, truth, ["ItemCoverage@2"]).wide().rows[0]
+    assert [cell.text for cell in row[:4]] == ["ItemCoverage@2", "13", "12", "+1"]
+
+
+def test_examples_have_a_section_in_which_ids_are_text(
+    reports: bridgeval.Reports, examples: bridgeval.Examples
+) -> None:
+    text = render_page(reports, examples=examples)
+    seen = Seen(text)
+    assert seen.sections.index("examples") == seen.sections.index("definitions") - 1
+    assert "img" not in seen.tags
+    assert text.count("<script>") == 1
+    assert text.count('<b class="hit">✓ rum</b>') == 3
+
+
 def test_names_from_the_data_are_text(reports: bridgeval.Reports) -> None:
     inspections = {HOSTILE: bridgeval.inspect({SCRIPT: ["a"]}, {HOSTILE: ["a"]}, "MRR@2")}
     text = render_page(reports, title=SCRIPT, inspections=inspections, manifest={"request": {"relevance": HOSTILE}})
@@ -125,6 +145,20 @@ def test_added_sections_come_between_the_charts_and_the_inspection(reports: brid
     more = [Section("comparison", "Comparison", Markup("<p>as good</p>"))]
     seen = Seen(render_page(reports, more=more))
     assert seen.sections.index("comparison") == seen.sections.index("trade-offs") + 1
+
+
+def test_an_explanation_is_a_section_with_its_waterfall(reports: bridgeval.Reports) -> None:
+    # The first system finds an item of two of three users, at the second place: 0 and (1/2 + 1/2) / 3.
+    found = bridgeval.explain(FIRST, TRUTH, "MRR@1", "MRR@2")
+    text = render_page(reports, more=[found.to_section()])
+    assert "MRR-1-and-MRR-2" in Seen(text).sections
+    part = text[text.index('<section id="MRR-1-and-MRR-2">') : text.index('<section id="definitions">')]
+    assert re.findall(r"<title>(.*?)</title>", part, re.DOTALL) == [
+        "MRR@1\nvalue: 0.0000",
+        "k: 1 -&gt; 2\nvalue: +0.3333",
+        "MRR@2\nvalue: 0.3333",
+    ]
+    assert "On the same data MRR@1 is 0.0000 and MRR@2 is 0.3333" in part
 
 
 def test_the_verdict_is_a_sentence(reports: bridgeval.Reports) -> None:

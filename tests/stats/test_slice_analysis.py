@@ -33,6 +33,20 @@ def test_each_slice_has_the_mean_of_its_users_in_plain_loops():
     assert [row.slice for row in slices.means if row.metric == "MRR@3"] == ["north", "south", "west"]
 
 
+def test_only_slices_of_few_users_are_resampled():
+    # Resamples depend on the seed, moments do not.
+    lists = {user: ["x"] if user % 3 else ["y"] for user in range(1_300)}
+    report = evaluate(lists, {user: ["x"] for user in lists}, "HitRate@1", per_user=True)
+    by = {user: "few" if user < 300 else "many" for user in lists}
+    (few, many), (few_again, many_again) = (sliced(report, by, seed=seed).means for seed in (0, 1))
+    assert (few.users, many.users) == (300, 1_000)
+    assert few != few_again
+    assert many == many_again
+    # 666 of 1,000 hit: s = 0.01491, g = -0.7039, b = g / (6 sqrt(1000)) = -0.00371. To first order the ends of a normal
+    # mean, 0.666 +- 1.96 s, move by b (1 + 2 * 1.96^2) s = -0.00048.
+    assert (many.low, many.high) == (pytest.approx(0.63629, abs=2e-5), pytest.approx(0.69475, abs=2e-5))
+
+
 def test_the_worst_slice_is_the_lowest_mean():
     slices = sliced(REPORT, LABELS)
     lowest = min((row for row in slices.means if row.metric == "HitRate@1"), key=lambda row: row.value)

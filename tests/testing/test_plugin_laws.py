@@ -74,7 +74,7 @@ def test_a_sound_plugin_passes(install):
             {"parameter": "divide"},
             r"plugin 'own' of own-package 1.0 .*own:P sets 'divide', which Precision",
         ),
-        ({"target": "bridgeval.nosuch:main"}, "the command 'own' cannot be imported.*nosuch"),
+        ({"target": "bridgeval.nosuch:main"}, "command 'own' breaks the law that it can be imported.*nosuch"),
     ],
 )
 def test_a_fault_of_anything_offered_is_named(install, fault, said):

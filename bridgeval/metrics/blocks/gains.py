@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import sort_descending, sort_rows
+from bridgeval.batch.kernels import sort_descending, sort_rows, sum_first
 from bridgeval.batch.ranking import Ranking, Relevance
 from bridgeval.engine.blocks import Block, Blocks, GainRange, Ranked, Relevant, ShownCount
 from bridgeval.engine.cumulative import Cumulative
@@ -18,7 +18,9 @@ from bridgeval.metrics.blocks.hits import HitList, HitPlaces, TieGroups, sum_pla
 Gain = Literal["binary", "linear", "exponential", "shifted", "threshold"]
 # A table is the gain of grade 0, of grade 1, ...
 GainOrTable = Gain | tuple[float, ...]
-Discount = Literal["log2", "ln", "jarvelin", "position"]
+DiscountName = Literal["log2", "ln", "jarvelin", "position"]
+# A number p is geometric: the weight of place j is p^(j - 1).
+Discount = DiscountName | float
 
 # 2 ** 1024 is beyond float64; ratings come nowhere near this, play counts do.
 LARGEST_EXPONENT = 1000
@@ -26,16 +28,26 @@ LARGEST_EXPONENT = 1000
 
 def apply_discount(kind: Discount, ranks: Tensor) -> Tensor:
     """The weights of places, counted from 1: float64."""
+    if isinstance(kind, int | float):
+        return kind ** (ranks - 1)
     if kind == "log2":
-        return 1 / torch.log2(ranks + 1)
+        return torch.log2(ranks + 1).reciprocal()
     if kind == "jarvelin":
-        return 1 / torch.log2(ranks).clamp(min=1)
-    return 1 / ranks if kind == "position" else 1 / torch.log(ranks + 1)
+        return torch.log2(ranks).clamp(min=1).reciprocal()
+    return ranks.reciprocal() if kind == "position" else torch.log(ranks + 1).reciprocal()
 
 
 def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
     """`[length]` float64: the weight of places 1, 2, ..."""
     return apply_discount(kind, torch.arange(1, length + 1, dtype=torch.float64, device=device))
+
+
+def weigh_places(blocks: Blocks, kind: Discount) -> Tensor:
+    """`[n]` float64: the weight of places 1, 2, ..., at least as many as a list or a cutoff has; made once for all
+    batches.
+    """
+    longest = blocks.count_places()
+    return blocks.lookup.once((kind, longest), lambda: discounts(kind, longest, blocks.device))
 
 
 def check_gain(name: str, gain: GainOrTable) -> None:
@@ -45,6 +57,16 @@ def check_gain(name: str, gain: GainOrTable) -> None:
         raise BadParameterError(
             f"{name} has no gain={gain!r}",
             hint=f"choose one of {', '.join(map(repr, get_args(Gain)))}, or give a list: the gains of grades 0, 1, ...",
+        )
+
+
+def check_discount(name: str, discount: Discount) -> None:
+    """Raises BadParameterError unless a discount is known by name, or a number above 0, at most 1."""
+    known = discount in get_args(DiscountName) if isinstance(discount, str) else 0 < discount <= 1
+    if not known:
+        raise BadParameterError(
+            f"{name} has no discount={discount!r}",
+            hint=f"choose one of {', '.join(map(repr, get_args(DiscountName)))}, or give a number p up to 1: p^(j - 1)",
         )
 
 
@@ -126,7 +148,23 @@ class HitGains(Block[tuple[HitList, Tensor]]):
         if self.gain == "shifted" and blocks[GainRange()][0] < 0:
             relevance = replace(relevance, above=None)
         hits = blocks[HitPlaces(self.ranking, relevance, whole=self.whole)]
-        return hits, apply_gain(blocks, self.gain, hits.grades, relevance.at_least)
+        return hits, blocks[TruthGains(self.gain, relevance)][hits.rows, hits.columns]
+
+
+@dataclass(frozen=True)
+class TruthGains(Block[Tensor]):
+    """What each relevant item is worth, 0 where there is none: `[B, R]` float64."""
+
+    gain: GainOrTable
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        relevant = blocks[Relevant(self.relevance)]
+        if self.gain == "binary":
+            return relevant.valid.double()
+        gains = apply_gain(blocks, self.gain, relevant.gains, self.relevance.at_least)
+        # A cell without an item has the grade 0, which these make a gain of 0.
+        return gains if self.gain in ("linear", "exponential") else gains.masked_fill(~relevant.valid, 0)
 
 
 @dataclass(frozen=True)
@@ -152,9 +190,7 @@ class RelevantGains(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        relevant = blocks[Relevant(self.relevance)]
-        gains = apply_gain(blocks, self.gain, relevant.gains, self.relevance.at_least)
-        return gains.masked_fill(~relevant.valid, 0).sum(1)
+        return blocks[TruthGains(self.gain, self.relevance)].sum(1)
 
 
 def expect_gains(blocks: Blocks, gain: GainOrTable, ranking: Ranking, relevance: Relevance) -> Tensor:
@@ -180,7 +216,7 @@ class DiscountedGains(Block[tuple[HitList, Tensor]]):
 
     def make(self, blocks: Blocks) -> tuple[HitList, Tensor]:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
-        return hits, gains * apply_discount(self.discount, hits.places.double() + 1)
+        return hits, gains * weigh_places(blocks, self.discount)[hits.places]
 
 
 @dataclass(frozen=True)
@@ -195,7 +231,7 @@ class ListDCG(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         if self.ranking.ties == "average":
             mean = expect_gains(blocks, self.gain, self.ranking, self.relevance)
-            return sum_places(blocks, mean * discounts(self.discount, mean.shape[1], blocks.device))
+            return sum_places(blocks, mean * weigh_places(blocks, self.discount)[: mean.shape[1]])
         hits, gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
         return hits.sum(gains)
 
@@ -218,38 +254,41 @@ class IdealDCG(Block[Cumulative]):
     uncut: bool = False
 
     def make(self, blocks: Blocks) -> Cumulative:
-        relevant = blocks[Relevant(self.relevance)]
-        gains = apply_gain(blocks, self.gain, relevant.gains, self.relevance.at_least).masked_fill(~relevant.valid, 0)
-        best = sort_descending(gains) * discounts(self.discount, gains.shape[1], blocks.device)
+        gains = blocks[TruthGains(self.gain, self.relevance)]
+        best = sort_descending(gains) * weigh_places(blocks, self.discount)[: gains.shape[1]]
         if self.listed is not None:
             places = torch.arange(gains.shape[1], device=blocks.device)
             best = best.masked_fill(places >= blocks[ShownCount(self.listed)][:, None], 0)
         if self.uncut:
             ideal = Cumulative(blocks.cutoffs, best.sum(1).expand(len(blocks.cutoffs), -1))
         else:
-            ideal = Cumulative.of_places(blocks.cutoffs, lambda places: best[:, places].sum(1))
+            ideal = Cumulative.of_cells(blocks.cutoffs, best, dim=1)
         return replace(ideal, sums=ideal.sums.masked_fill(ideal.sums == 0, 1))
 
 
 @dataclass(frozen=True)
-class FoundDCG(Block[Tensor]):
+class FoundDCG(Block[Cumulative]):
     """DCG of the best order of the list itself, cut at k; 1 where that is 0: `[B]` float64.
 
     Attributes:
-        depth: how many places of the list are put in order.
+        cut: whether only the first k places of the list are put in order, not the whole list.
     """
 
     gain: GainOrTable
     discount: Discount
     ranking: Ranking
     relevance: Relevance
-    k: int
-    depth: int
+    cut: bool
 
-    def make(self, blocks: Blocks) -> Tensor:
+    def make(self, blocks: Blocks) -> Cumulative:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance, whole=True)]
-        cells = torch.zeros(blocks[Ranked(self.ranking, whole=True)].items.shape, dtype=torch.float64)
-        cells = cells.to(blocks.device).index_put_((hits.rows, hits.places), gains, accumulate=True)
-        best = sort_rows(cells[:, : self.depth]).flip(1)[:, : self.k]
-        ideal = (best * discounts(self.discount, best.shape[1], blocks.device)).sum(1)
-        return ideal.masked_fill(ideal == 0, 1)
+        shape = blocks[Ranked(self.ranking, whole=True)].items.shape
+        cells = torch.zeros(shape, dtype=torch.float64, device=blocks.device)
+        cells.index_put_((hits.rows, hits.places), gains, accumulate=True)
+        weights = weigh_places(blocks, self.discount)[: shape[1]]
+        if self.cut:
+            best = [sort_rows(cells[:, :k]).flip(1) for k in blocks.cutoffs]
+            sums = torch.stack([(one * weights[: one.shape[1]]).sum(1) for one in best])
+        else:
+            sums = sum_first(sort_rows(cells).flip(1) * weights, blocks.cutoffs, 1)
+        return Cumulative(blocks.cutoffs, sums.masked_fill(sums == 0, 1))

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_true, find_repeats, sum_by_code, sum_by_step
+from bridgeval.batch.kernels import count_true, find_repeats, number_entries, sum_by_code, sum_by_step
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, RelevantLists, match, rank
 from bridgeval.batch.score_batch import ScoreBatch
 from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant, RelevantCount
@@ -53,11 +53,6 @@ class HitList:
         return self.relevant.items[self.rows, self.columns]
 
     @cached_property
-    def grades(self) -> Tensor:
-        """`[n]`: the gains that the truth gives, before any formula."""
-        return self.relevant.gains[self.rows, self.columns]
-
-    @cached_property
     def ranks(self) -> Tensor:
         """`[n]` float64: the place, counted from 1."""
         return self.places.double() + 1
@@ -65,9 +60,7 @@ class HitList:
     @cached_property
     def ordinals(self) -> Tensor:
         """`[n]` float64: 1 for a user's first hit, 2 for the second, ...; of hits that are together, their last."""
-        counts = sum_by_code(self.rows, self.users).long()
-        before = counts.cumsum(0) - counts
-        ordinals = torch.arange(1, len(self.rows) + 1, device=self.rows.device) - before[self.rows]
+        ordinals = number_entries(self.rows, self.users)
         if self.together:
             new = torch.ones_like(self.rows)
             new[1:] = (self.rows[1:] != self.rows[:-1]) | (self.places[1:] != self.places[:-1])
@@ -82,11 +75,17 @@ class HitList:
 
     def sum(self, values: Tensor | None = None) -> Cumulative:
         """`[B]` float64: the values `[n]` of each user's hits in the first k places, or how many hits there are."""
-        return self.sum_by_code(self.rows, self.users, values)
+        return Cumulative(self.cutoffs, sum_by_step(self._codes, len(self.cutoffs), self.users, values))
+
+    @cached_property
+    def _codes(self) -> Tensor:
+        """`[n]` int64: user and step in one number."""
+        return torch.add(self.rows, self.steps, alpha=self.users)
 
     def sum_by_code(self, codes: Tensor, size: int, values: Tensor | None = None) -> Cumulative:
         """`[size]` float64: the same over all users, by codes `[n]` below `size`."""
-        return Cumulative(self.cutoffs, sum_by_step(codes, self.steps, len(self.cutoffs), size, values))
+        steps = torch.add(codes, self.steps, alpha=size)
+        return Cumulative(self.cutoffs, sum_by_step(steps, len(self.cutoffs), size, values))
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,7 @@ def _log_choose(n: Tensor, k: Tensor) -> Tensor:
 
 def sum_places(blocks: Blocks, cells: Tensor) -> Cumulative:
     """Cells `[B, K]` added up over the first k places: `[B]`."""
-    return Cumulative.of_places(blocks.cutoffs, lambda places: cells[:, places].sum(1))
+    return Cumulative.of_cells(blocks.cutoffs, cells, dim=1)
 
 
 @dataclass(frozen=True)
@@ -297,4 +296,5 @@ class DistinctRelevantCount(Block[Tensor]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> Tensor:
-        return count_true(blocks[Relevant(self.relevance)].distinct)
+        relevant = blocks[Relevant(self.relevance)]
+        return count_true(relevant.distinct) if relevant.repeated else blocks[RelevantCount(self.relevance)]

@@ -70,4 +70,4 @@ class ScoreSums(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         no_item = blocks[ListedItems(self.ranking)] == blocks.batch.shown.pad
         scores = blocks[ListedScores(self.ranking)].masked_fill(no_item, 0)
-        return Cumulative.of_places(blocks.cutoffs, lambda places: scores[places].sum(0))
+        return Cumulative.of_cells(blocks.cutoffs, scores, dim=0)

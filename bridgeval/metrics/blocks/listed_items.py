@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import keep_columns, sum_by_code
+from bridgeval.batch.kernels import drop_columns, sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownColumn, ShownCount, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, LeftOut, Ranked, Relevant, ShownColumn, ShownCount, by_item
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import RankingMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
@@ -40,7 +41,7 @@ def population(blocks: Blocks, metric: RankingMetric) -> Tensor:
 
 def counted_items(blocks: Blocks, counted: Counted, items: Tensor, rows: Tensor | None = None) -> Tensor:
     """Items `[B, N]`, or `[n]` of the users `rows`, with V in place of those of users who do not count."""
-    leave_out = ~blocks[counted]
+    leave_out = blocks[LeftOut(counted)]
     return items.masked_fill(leave_out[:, None] if rows is None else leave_out[rows], blocks.batch.shown.pad)
 
 
@@ -58,8 +59,8 @@ class ListedItems(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         if self.counted is None:
             return blocks[Ranked(self.ranking)].items[:, : blocks.cutoff].t().contiguous()
-        items, counted = blocks[ListedItems(self.ranking)], blocks[self.counted]
-        return keep_columns(items, counted, blocks.batch.shown.pad)
+        items, left_out = blocks[ListedItems(self.ranking)], blocks[LeftOut(self.counted)]
+        return drop_columns(items, left_out, blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)
@@ -95,19 +96,28 @@ class HistoryCells(Block[Tensor]):
 
 @dataclass(frozen=True)
 class ItemCounts(Block[Cumulative]):
-    """The number of the first k places of all lists that hold each item of the vocabulary: `[V]` float64."""
+    """The number of the first k places of all lists that hold each item of the vocabulary: `[V]` float64.
+
+    Attributes:
+        p: place j counts as `p^(j - 1)`.
+    """
 
     ranking: Ranking
     counted: Counted
+    p: float = 1.0
 
     def make(self, blocks: Blocks) -> Cumulative:
         items, size = blocks[ListedItems(self.ranking, self.counted)], blocks.batch.shown.pad
-        return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size))
+        if self.p == 1:
+            return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size))
+        weights = (self.p ** torch.arange(len(items), dtype=torch.float64, device=blocks.device))[:, None]
+        weights = weights.expand(items.shape)
+        return Cumulative.of_places(blocks.cutoffs, lambda places: sum_by_code(items[places], size, weights[places]))
 
 
-def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric) -> Tensor:
+def counts_by_item(blocks: Blocks, metric: TotalMetric | TopKMetric, p: float = 1.0) -> Tensor:
     """`[V]` float64: how many of the first k places of all lists hold each item."""
-    return blocks[ItemCounts(metric.ranking, metric.population)].up_to(metric.k)
+    return blocks[ItemCounts(metric.ranking, metric.population, p)].up_to(metric.k)
 
 
 def item_counts(blocks: Blocks, metric: TotalMetric, among: Among = "shown") -> ItemSums:

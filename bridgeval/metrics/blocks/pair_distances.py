@@ -38,4 +38,4 @@ class PairDistances(Block[Cumulative]):
             else:
                 apart = torch.maximum(large, small) - shared
             sums[place] = torch.where(there[:place] & there[place], apart, 0.0).sum(0)
-        return Cumulative.of_places(blocks.cutoffs, lambda places: sums[places].sum(0))
+        return Cumulative.of_cells(blocks.cutoffs, sums, dim=0)

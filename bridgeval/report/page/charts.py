@@ -222,9 +222,10 @@ def draw_waterfall(first: tuple[str, float], changes: Sequence[tuple[str, float]
 
     def draw(axes: Axes) -> None:
         total, rise, fall = SERIES[0], SERIES[2], SERIES[1]
-        axes.barh([0, len(levels)], [first[1], last[1]], color=total, height=0.6)
-        for at, (_, effect) in enumerate(changes, start=1):
-            axes.barh(at, effect, left=levels[at - 1], color=rise if effect > 0 else fall, height=0.6)
+        bars = [(0.0, first[1], total)]
+        bars += [(levels[at], effect, rise if effect > 0 else fall) for at, (_, effect) in enumerate(changes)]
+        for at, (left, width, color) in enumerate([*bars, (0.0, last[1], total)]):
+            axes.barh(at, width, left=left, color=color, height=0.6)[0].set_gid(f"mark-{at}")
         for at, level in enumerate(levels):
             axes.plot([level, level], [at - 0.3, at + 1.3], color=INK, linewidth=0.8)
         ends = [first[1], *(max(pair) for pair in pairwise(levels)), last[1]]

@@ -15,6 +15,7 @@ from bridgeval.report.page.sections import LAST
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
     from bridgeval.report.comparison import Comparison
+    from bridgeval.report.example_lists import Examples
     from bridgeval.report.report import Report
 
 
@@ -25,6 +26,7 @@ def render_page(
     inspections: Mapping[str, Inspection] | None = None,
     manifest: Mapping[str, Any] | None = None,
     comparison: Comparison | None = None,
+    examples: Examples | None = None,
     more: Sequence[Section] = (),
 ) -> str:
     """Renders the page of one system or of several.
@@ -35,9 +37,10 @@ def render_page(
         inspections: name -> the result of `bridgeval.inspect`.
         manifest: the record of what made the reports.
         comparison: of these systems.
+        examples: the result of `bridgeval.find_examples`.
         more: sections of your own, shown after the charts and the sections of plugins.
     """
-    data = PageData(systems, inspections or {}, manifest or {}, comparison)
+    data = PageData(systems, inspections or {}, manifest or {}, comparison, examples)
     makers = plugins.installed().report_sections
     first = [_make_section(name, data) for name, make in makers.items() if make not in LAST]
     last = [_make_section(name, data) for name, make in makers.items() if make in LAST]

@@ -18,6 +18,7 @@ from bridgeval.stats.paired_values import Panel
 if TYPE_CHECKING:
     from bridgeval.inspection import Inspection
     from bridgeval.report.comparison import Comparison
+    from bridgeval.report.example_lists import Examples
     from bridgeval.report.report import Report
 
 USUAL_CUTOFF = 10
@@ -49,12 +50,14 @@ class PageData:
         inspections: name -> the findings.
         manifest: the record of what made the reports.
         comparison: of the systems, if there is one.
+        examples: users and items that stand out, if they were looked up.
     """
 
     systems: Mapping[str, Report]
     inspections: Mapping[str, Inspection]
     manifest: Mapping[str, Any]
     comparison: Comparison | None = None
+    examples: Examples | None = None
 
     @cached_property
     def reports(self) -> Reports:

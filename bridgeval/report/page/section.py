@@ -44,12 +44,14 @@ class Chart:
         drawing: the SVG and the numbers in it.
         description: for screen readers.
         described: whether the description is also shown to everyone.
+        wide: whether it takes the whole width.
     """
 
     title: str
     drawing: Drawing
     description: str
     described: bool = False
+    wide: bool = False
 
 
 def render_exports(name: str, **texts: str) -> Markup:

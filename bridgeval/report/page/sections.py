@@ -17,6 +17,7 @@ from bridgeval.hookspecs import MakeSection, hookimpl
 from bridgeval.report.comparison import format_p, format_signed
 from bridgeval.report.definitions import define
 from bridgeval.report.exports import Reports
+from bridgeval.report.page.examples_section import examples
 from bridgeval.report.page.page_data import Best, PageData
 from bridgeval.report.page.rendering import render
 from bridgeval.report.page.section import Chart, Section, make_chart_section, render_exports
@@ -210,6 +211,7 @@ FIRST: tuple[MakeSection, ...] = (
     forest,
     critical_differences,
     slices,
+    examples,
 )
 LAST: tuple[MakeSection, ...] = (inspection, definitions, origin)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bridgeval.metrics import (
@@ -16,15 +17,19 @@ from bridgeval.metrics import (
     MCC,
     MRR,
     MSE,
+    R2,
     RBP,
     RMSE,
     Accuracy,
     Count,
+    Coverage,
+    Gini,
     HitPlace,
     HitRate,
     IntraListDistance,
     ItemCoverage,
     ListFill,
+    LogLoss,
     PartialAUC,
     PercentileRank,
     Precision,
@@ -33,6 +38,7 @@ from bridgeval.metrics import (
     RocAuc,
     RPrecision,
     Serendipity,
+    ShannonEntropy,
     StraightAUC,
     Surprisal,
     Unexpectedness,
@@ -121,6 +127,7 @@ LENSKIT_RULES: dict[str, Any] = {
     "above": None,
     "truth_duplicates": "all",
 }
+LENSKIT_LISTS: dict[str, Any] = {"users": "shown", "ties": "given", "duplicates": "all"}
 LENSKIT_GAINS: dict[str, Any] = {
     "gain": "binary",
     "discount": "jarvelin",
@@ -140,6 +147,10 @@ LENSKIT = Convention(
         "DCG": entry(DCG, **LENSKIT_GAINS),
         "RBP": entry(RBP, p=0.85, names={"patience": "p"}, **LENSKIT_RULES),
         "ListLength": entry(Count, over="mean", **LENSKIT_RULES),
+        "RMSE": entry(RMSE),
+        "MAE": entry(MAE),
+        "ListGini": entry(Gini, divide_by="items", **LENSKIT_LISTS),
+        "ExposureGini": entry(Gini, divide_by="items", p=0.85, names={"patience": "p"}, **LENSKIT_LISTS),
     },
     "LensKit 2025: users that have a list, every row of the truth, precision over the list's length, recall over "
     "min(k, relevant)",
@@ -167,6 +178,11 @@ MS_RECOMMENDERS = Convention(
         ),
         "map": entry(MAP, divide_by="relevant", **JOINED),
         "map_at_k": entry(MAP, **JOINED),
+        "catalog_coverage": entry(Coverage, known="history", shown="all", ties="given"),
+        "distributional_coverage": entry(ShannonEntropy, base=2.0, ties="given"),
+        "rsquared": entry(R2, constant="zero"),
+        "exp_var": entry(R2, bias="removed", constant="zero"),
+        "logloss": entry(LogLoss),
         "rmse": entry(RMSE),
         "mae": entry(MAE),
         "r_precision_at_k": entry(RPrecision, missed="drop", users="both", ties="given"),
@@ -207,6 +223,12 @@ IRSPACK = Convention(
         "hit": entry(HitRate, **IRSPACK_RULES),
         "ndcg": entry(nDCG, gain="binary", ideal="listed", **IRSPACK_RULES),
         "map": entry(MAP, divide_by="relevant", **IRSPACK_RULES),
+        "appeared_item": entry(ItemCoverage, users="relevant", **IRSPACK_RULES),
+        "catalog_coverage": entry(ItemCoverage, divide_by="catalogue", users="relevant", **IRSPACK_RULES),
+        "entropy": entry(ShannonEntropy, users="relevant", **IRSPACK_RULES),
+        "gini_index": entry(Gini, divide_by="items", users="relevant", **IRSPACK_RULES),
+        "valid_user": entry(Count, of="users", **IRSPACK_RULES),
+        "total_user": entry(Count, of="users", users="listed", **IRSPACK_RULES),
     },
     "irspack: precision over the list's length, nDCG against a list as long as the user's; ties by item id ascending, "
     "which is the order of its columns",
@@ -247,14 +269,29 @@ RECBOLE = Convention(
         "precision": entry(Precision, **RECBOLE_RULES),
         "ndcg": entry(nDCG, gain="binary", **RECBOLE_RULES),
         "gauc": entry(GAUC, weight="relevant"),
+        "itemcoverage": entry(ItemCoverage, divide_by="catalogue", **RECBOLE_RULES),
+        "giniindex": entry(Gini, divide_by="items", **RECBOLE_RULES),
+        "shannonentropy": entry(ShannonEntropy, divide_by="items", **RECBOLE_RULES),
+        "averagepopularity": entry(ARP, users="shown", **RECBOLE_RULES),
     },
     "RecBole: users of the split; its sequential models count every test row, each with one target: give ids made of "
-    "user and event",
+    "user and event; its catalogue has the padding item too",
     version="1.2.1",
     verified="goldens",
     caveat="equal scores have no order in its top-k; printed numbers are rounded to 4 places; on several GPUs batches "
     "are weighed, not users",
 )
+
+
+def respell_implicit(name: str) -> str:
+    """A function of implicit as a name here.
+
+    >>> respell_implicit("mean_average_precision_at_k@5"), respell_implicit("AUC_at_k@10"), respell_implicit("map@5")
+    ('map@5', 'AUC@10', 'map@5')
+    """
+    return re.sub(r"_at_k(?=@|\(|$)", "", name).replace("mean_average_precision", "map")
+
+
 IMPLICIT_RULES: dict[str, Any] = {"ties": "given"}
 IMPLICIT = Convention(
     "implicit",
@@ -267,6 +304,7 @@ IMPLICIT = Convention(
     "implicit's ranking_metrics_at_k: users with a test item; precision is pooled: all hits over the sum of min(K, P)",
     version="0.7.3",
     verified="goldens",
+    respell=respell_implicit,
 )
 LIGHTFM_RULES: dict[str, Any] = {
     "ties": "last",
@@ -282,7 +320,7 @@ LIGHTFM = Convention(
         "auc_score": entry(
             RocAuc,
             one_sided="half",
-            tied="lost",
+            tied="last",
             names=LIGHTFM_RULES["names"],
             words=LIGHTFM_RULES["words"],
         ),
@@ -290,7 +328,7 @@ LIGHTFM = Convention(
     "LightFM: users with test entries; of equal scores every item stands at the last place of the group",
     version="1.17",
     verified="goldens",
-    caveat="numbers are float32; auc_score counts relevant items of equal scores against each other",
+    caveat="numbers are float32",
 )
 CORNAC_RULES: dict[str, Any] = {"ties": "given"}
 CORNAC = Convention(
@@ -323,6 +361,7 @@ SURPRISE = Convention(
     "Surprise: means over all pairs that have a rating and an estimate",
     version="1.1.5",
     verified="goldens",
+    aliases=("scikit-surprise",),
 )
 ELLIOT_RULES: dict[str, Any] = {"users": "both", "ties": "given", "at_least": 1}
 ELLIOT = Convention(
@@ -488,6 +527,7 @@ MERLIN = Convention(
     "Merlin Models with binary labels: every row, 0 without truth; recall is divided by min(k, P)",
     version="23.12.0",
     verified="arithmetic",
+    aliases=("merlin-models",),
     caveat="noise of up to 1e-6 is added to scores there, which reorders equal and near-equal ones; here ties='random'",
 )
 TRANSFORMERS4REC_RULES: dict[str, Any] = {"users": "any", "ties": "given"}
@@ -512,6 +552,7 @@ TFRS = Convention(
     "TFRS' FactorizedTopK: one true item a row, in front of equal scores",
     version="0.7.7",
     verified="arithmetic",
+    aliases=("tensorflow-recommenders",),
 )
 
 RECOMMENDERS = (

@@ -165,6 +165,13 @@
     button.addEventListener("click", () => save(figure));
     figure.querySelector("figcaption").append(button);
   }
+  // A link into folded lists unfolds them, also in browsers that do not do so by themselves, and after they were closed.
+  for (const link of document.querySelectorAll('a[href^="#"]')) {
+    link.addEventListener("click", () => {
+      let folded = document.getElementById(link.hash.slice(1))?.closest("details");
+      for (; folded; folded = folded.parentElement.closest("details")) folded.open = true;
+    });
+  }
   // Folded tables stay folded on paper; everything else is opened for it, and closed again.
   let opened = [];
   addEventListener("beforeprint", () => {

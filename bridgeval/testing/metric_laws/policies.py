@@ -1,0 +1,125 @@
+"""Laws about the order of rows, scores, policies, populations and devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from bridgeval.batch import kernels
+from bridgeval.choices import list_choices
+from bridgeval.testing.law import Law, describe_error, law, refuse, require
+from bridgeval.testing.pretended_device import pretend_device
+from bridgeval.testing.results import difference
+from bridgeval.testing.trial import Trial, take_users
+
+# Ties that do not depend on the order in which rows came.
+TIES_BY_ITEM = ("item_descending", "item_ascending", "text_descending", "text_ascending")
+
+
+@law(
+    "the order of rows changes nothing",
+    cause="it reads batch.shown, which is in the order of the rows",
+    remedy="read Ranked(self.ranking), which is ranked",
+)
+def row_order_changes_nothing(trial: Trial) -> None:
+    """Rows that come in another order are ranked alike, unless the ranking is the order in which they came."""
+    ranking = getattr(trial.metric, "ranking", None)
+    if ranking is None or ranking.order == "given" or ranking.ties not in TIES_BY_ITEM:
+        return
+    trial.expect(trial.on(trial.world.reversed).expected, "rows in reverse order")
+
+
+@law(
+    "scores are read for their order",
+    cause="scores that become float32, are compared with 0, or are used as numbers",
+    remedy='keep them in float64, or declare them: Needs(pairs=frozenset({"score"}))',
+)
+def awkward_scores_change_nothing(trial: Trial) -> None:
+    """A metric that does not declare scores reads their order alone, in float64: negative, tiny, huge, neighbors."""
+    if trial.reads_no_scores:
+        trial.expect(trial.on(trial.world.awkward).expected, "other scores in the same order")
+
+
+@law(
+    "policies are honored",
+    cause="a block without the metric's ranking or relevance",
+    remedy="pass self.ranking and self.relevance to the blocks",
+)
+def policies_are_honored(trial: Trial) -> None:
+    """`ranking` and `relevance` are what it ranks and selects by: order="given" takes rows as they came."""
+    metric = trial.metric
+    # What is made of metrics has their policies, under other users than the relevant ones every row of truth may count.
+    if metric.made_of or metric.parameters.get("users") != "relevant":
+        return
+    if trial.reads_no_scores and metric.parameters.get("order") == "score":
+        scored = trial.on(trial.world.plain).of(order="given").expected
+        differs = difference(trial.on(trial.world.ranked).expected, scored)
+        require(
+            not differs,
+            f'with order="given": {differs}',
+            "it asks for a block without its own ranking",
+            "pass self.ranking to the blocks: Hits(self.ranking, self.relevance)",
+        )
+    if metric.parameters.get("above") == 0:
+        dropped = trial.on(trial.world.without_low_gains).expected
+        differs = difference(dropped, trial.of(above=1.0).expected)
+        require(
+            not differs,
+            f"with above=1: {differs}",
+            "it asks for a block without its own relevance",
+            "pass self.relevance to the blocks: Hits(self.ranking, self.relevance)",
+        )
+
+
+@law(
+    "populations are honored",
+    cause="users who do not count are added up",
+    remedy="select by self.counted(blocks)",
+)
+def populations_are_honored(trial: Trial) -> None:
+    """Users who do not count change nothing: under users="given" the lists of others may as well not be there."""
+    if "users" not in trial.metric.parameters or "users" not in trial.world.extras:
+        return
+    if "given" not in list_choices(type(trial.metric)).get("users", ()):  # type: ignore[arg-type]
+        return
+    given = trial.of(users="given")
+    members = set(trial.world.extras["users"])
+    rows = [at for at, user in enumerate(given.slates.users.tolist()) if user in members]
+    alone = given.result([take_users(given.slates, rows)])
+    # Notes count what was left out, also of users who do not count.
+    differs = difference(replace(given.expected, notes={}), replace(alone, notes={}))
+    require(not differs, f"of the given users' data alone: {differs}")
+
+
+@law(
+    "devices change nothing",
+    cause="tensors made without device=blocks.device, or .numpy() without .cpu()",
+    remedy="pass device=blocks.device to every tensor that is made",
+)
+def devices_change_nothing(trial: Trial) -> None:
+    """On a GPU, or on a pretended one if there is none, the result is the same."""
+    if torch.cuda.is_available():
+        trial.expect(trial.result(device=torch.device("cuda")), "on the GPU")
+        return
+    with kernels.use("portable"), pretend_device() as device:
+        blocks = trial.lay_out(device=device)
+        try:
+            (state,) = trial.plan.update(blocks)
+        except Exception as error:
+            refuse(f"on a pretended GPU {describe_error(error)}")
+        for block, copies in blocks.copies.items():
+            elsewhere = [one for one, _ in copies if isinstance(one, Tensor) and one.device != device]
+            # Metrics that are made of this one would mix devices.
+            require(not elsewhere, f"on a pretended GPU the block {block!r} is made on the CPU")
+    trial.expect(trial.metric.compute(state), "on a pretended GPU")
+
+
+POLICIES: tuple[Law, ...] = (
+    row_order_changes_nothing,
+    awkward_scores_change_nothing,
+    policies_are_honored,
+    populations_are_honored,
+    devices_change_nothing,
+)
