@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedResults:
-    """What merged sums tell of a comparison.
+    """The results of a comparison from merged sums.
 
     Attributes:
         asked: what the sums are of.
