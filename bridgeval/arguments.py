@@ -19,7 +19,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
-from bridgeval.errors import BadParameterError
+from bridgeval.errors import BadParameterError, quote
 from bridgeval.io.places import is_place, open_place
 
 P = ParamSpec("P")
@@ -79,6 +79,14 @@ def _is_loader(value: Any) -> bool:
     return _is_text(value) or all(hasattr(value, name) for name in ("name", "load"))
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike) and not is_place(value) and "\0" not in str(os.fspath(value))
+
+
+def _is_budget(value: Any) -> bool:
+    return _is_text(value) or (isinstance(value, Integral) and not _is_flag(value))
+
+
 def _are_limits(value: Any) -> bool:
     return _is_text(value) or (isinstance(value, Iterable) and not isinstance(value, bytes))
 
@@ -87,7 +95,7 @@ def _are_limits(value: Any) -> bool:
 MOST_RESAMPLES, MOST_SEED = 10**7, 2**64 - 1
 TEXT = Option("text", _is_text)
 FLAG = Option("True or False", _is_flag)
-PATH = Option("a path of this machine", lambda value: isinstance(value, str | os.PathLike) and not is_place(value))
+PATH = Option("a path of this machine", _is_path)
 # Option -> what it takes; None is taken by every option whose default it is.
 OPTIONS: Mapping[str, Option] = {
     "alpha": number(0, 1, "0.05 is a common value"),
@@ -99,16 +107,19 @@ OPTIONS: Mapping[str, Option] = {
     "count": whole_number(1, 20, "5 is the default"),
     "digits": whole_number(0, 17, "give the number of decimals that were printed"),
     "family": TEXT,
+    "group": Option("a process group", lambda value: hasattr(value, "rank"), "torch.distributed makes them"),
     "halves": whole_number(1, MOST_RESAMPLES, "200 is the default"),
     "loader": Option("a loader or its name", _is_loader, "`bridgeval plugins` lists loaders"),
     "mask_seen": FLAG,
     "max_drop": Option("a limit or several", _are_limits, "give e.g. nDCG@10=1%"),
+    "memory": Option("a whole number of bytes, or text", _is_budget, "give e.g. '2GB'"),
     "nearest": whole_number(0, 10**6, "3 is the default"),
     "negatives": whole_number(1, 2**31 - 1, "99 is usual"),
     "other_inputs": FLAG,
     "pairs": TEXT,
     "per_user": FLAG,
     "power": number(0, 1, "0.8 is a common value"),
+    "progress": Option("True, False or a function", lambda value: _is_flag(value) or callable(value)),
     "resamples": whole_number(1, MOST_RESAMPLES, "10,000 are common"),
     "seed": whole_number(0, MOST_SEED, "0 is the default"),
     "state": PATH,
@@ -152,13 +163,4 @@ def check_option(name: str, value: Any) -> None:
     """Raises BadParameterError if an option cannot be used; an option without a line in OPTIONS passes."""
     option = OPTIONS.get(name)
     if option is not None and not option.accepts(value):
-        raise BadParameterError(f"{name} must be {option.words}", shorten(repr(value)), option.hint, argument=name)
-
-
-def shorten(text: str, length: int = 80) -> str:
-    """The text, cut where it is long.
-
-    >>> shorten("a" * 9, 5)
-    'aaaaa... (9 characters)'
-    """
-    return text if len(text) <= length else f"{text[:length]}... ({len(text):,} characters)"
+        raise BadParameterError(f"{name} must be {option.words}", quote(value), option.hint, argument=name)

@@ -7,7 +7,6 @@ another truth is refused unless it is asked for.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +32,7 @@ from bridgeval.report.manifest import (
     explain_unknown_truth,
     find_changed_inputs,
 )
+from bridgeval.report.saved_reports import read_report
 from bridgeval.run_history import find_run
 from bridgeval.stats.non_inferiority import Limit, check_limit, check_slices, refuse_any_drop
 from bridgeval.stats.paired_values import Panel, is_user_values, read_user_values, write_user_values
@@ -318,17 +318,9 @@ def read_baseline(
 
 
 def _read_document(path: Path, metrics: Sequence[str], labels: Sequence[Labels]) -> Baseline:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        named = document["manifest"].get("per_user")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"the baseline {os.fspath(path)!r} is neither a report nor per-user values",
-            str(error),
-            "give a file that `bridgeval check --save` or `bridgeval evaluate --format json` wrote",
-            argument="baseline",
-        ) from error
-    beside = path.parent / named if isinstance(named, str) else path.with_suffix(".parquet")
+    document = read_report(path, HOW_TO_SAVE, "baseline")
+    named = document["manifest"].get("per_user")
+    beside = path.with_suffix(".parquet") if named is None else path.parent / named
     by_items = any(one.side == "item" for one in labels)
     if is_user_values(beside) and not by_items:
         return Baseline(_only_system(beside), _read_inputs(document), _read_definitions(document))

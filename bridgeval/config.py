@@ -8,7 +8,6 @@ import difflib
 import json
 import os
 import sys
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 PATHS = ("history", "catalogue", "item_groups", "user_groups", "item_features", "prev_scores", "baseline", "users")
+OUTPUTS = ("out", "report", "per_user", "state")
 LISTS = ("metrics", "by", "log", "tags", "recs_columns", "truth_columns", "history_columns")
 # The names of files that hold relevant items.
 TRUTH_NAMES = (
@@ -149,8 +149,11 @@ class Request:
             # The reader of the file explains what is wrong with it.
             return False
 
-    def check_sinks(self) -> None:
-        """Raises if a sink of `log` is not there, or a tag is none, before anything is evaluated."""
+    def check_outputs(self) -> None:
+        """Raises if an output cannot be written, a sink is not there or a tag is none; called before evaluating."""
+        from bridgeval.io.outputs import check_outputs
+
+        check_outputs({name: getattr(self, name) for name in OUTPUTS}, self.files.values())
         if self.tags:
             from bridgeval.report.run_files import check_tags
 
@@ -259,7 +262,7 @@ def run(request: Request, progress: bool | None = None) -> Outcome:
     from bridgeval.engine.plan import pick_device
 
     pick_device(request.device)
-    request.check_sinks()
+    request.check_outputs()
     reports, inspections = {}, {}
     if request.state and len(request.recommendations) > 1:
         systems = ", ".join(request.recommendations)
@@ -358,17 +361,11 @@ def name_systems(systems: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def read_config(path: str) -> dict[str, Any]:
     """The settings in a TOML or YAML file; paths in it are taken from where the file is."""
-    import yaml
+    from bridgeval.io.documents import read_settings
 
     if not os.path.isfile(path):
         raise ConfigError("there is no config file", f"{path!r}", "check the path")
-    text = Path(path).read_text(encoding="utf-8")
-    try:
-        settings = tomllib.loads(text) if path.endswith(".toml") else yaml.safe_load(text)
-    except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(
-            f"{path!r} cannot be read", " ".join(str(error).split()), "TOML or YAML is expected"
-        ) from error
+    settings = read_settings(path, "TOML or YAML is expected", ConfigError)
     if not isinstance(settings, dict):
         raise ConfigError(
             f"{path!r} holds no settings", f"a {type(settings).__name__}", "write e.g. metrics: [nDCG@10]"
@@ -386,7 +383,7 @@ def build_request(settings: Mapping[str, Any], source: str = "") -> Request:
     """
     found = {name: _as_tuple(value) if name in LISTS else value for name, value in settings.items()}
     systems = found.get("recommendations")
-    if isinstance(systems, str | list | tuple):
+    if isinstance(systems, str) or (isinstance(systems, list | tuple) and all(isinstance(one, str) for one in systems)):
         found["recommendations"] = name_systems(map(parse_system, _as_tuple(systems)))
     return _validate(found, source) if source else Request(**found)
 
@@ -423,8 +420,7 @@ def config_schema() -> dict[str, Any]:
 
 def resolve_path(config: str, name: str, value: Any) -> Any:
     """A setting whose paths are taken from where the config is."""
-    paths = ("recommendations", "relevance", "context", "by", "out", "report", "store", "per_user", "state")
-    if name not in (*PATHS, *paths):
+    if name not in (*PATHS, *OUTPUTS, "recommendations", "relevance", "context", "by", "store"):
         return value
     if isinstance(value, dict):
         return {key: resolve_path(config, name, one) for key, one in value.items()}

@@ -25,6 +25,7 @@ class Convention:
             "source"; or by "arithmetic", numbers worked out from its formulas.
         caveat: where the toolkit's own number depends on accident, such as an unstable sort.
         respell: turns the toolkit's own spelling of a metric, such as `P_5`, into a name, parameters and a cutoff.
+        aliases: other names of the toolkit, such as that of its package.
     """
 
     toolkit: str
@@ -34,6 +35,15 @@ class Convention:
     verified: Verified = "source"
     caveat: str = ""
     respell: Callable[[str], str] | None = None
+    aliases: tuple[str, ...] = ()
+
+    def is_called(self, name: str) -> bool:
+        """Whether this is a name of the toolkit, whatever its case and hyphens.
+
+        >>> Convention("sklearn", {}, aliases=("scikit-learn",)).is_called("scikit_learn")
+        True
+        """
+        return _plain(name) in map(_plain, (self.toolkit, *self.aliases))
 
     def find(self, name: str) -> tuple[str, Callable[..., Any]] | None:
         """The toolkit's own spelling and a maker of the metric; None for a name it does not have."""
@@ -41,6 +51,10 @@ class Convention:
             if own.lower() == name.lower():
                 return own, maker
         return None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+# A part of a message that is longer is cut: an id of a megabyte is data, not a sentence.
+LONGEST = 1000
 # Spells an argument, and the value suggested for it, for the reader of a message.
 Spelling = Callable[[str, Any], str]
 
@@ -62,6 +64,27 @@ def spell_keyword(argument: str, value: Any = None) -> str:
         pairs = (f"{key!r}: {'...' if one is ... else repr(one)}" for key, one in value.items())
         return f"{argument}={{{', '.join(pairs)}}}"
     return f"{argument}=" + ("" if value is None else repr(value))
+
+
+def shorten(text: str, length: int = 80) -> str:
+    """The text, cut where it is long.
+
+    >>> shorten("a" * 9, 5)
+    'aaaaa... (9 characters)'
+    """
+    return text if len(text) <= length else f"{text[:length]}... ({len(text):,} characters)"
+
+
+def quote(value: Any) -> str:
+    """The repr of any value, cut where it is long; its type where it has none.
+
+    >>> quote("a"), quote([0] * 99)
+    ("'a'", '[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0... (297 characters)')
+    """
+    try:
+        return shorten(repr(value))
+    except Exception:
+        return f"an object of type {type(value).__name__}"
 
 
 class BridgevalError(Exception):
@@ -82,9 +105,9 @@ class BridgevalError(Exception):
     """
 
     def __init__(self, wrong: str, found: str = "", hint: str = "", *, argument: str = "", value: Any = None) -> None:
-        super().__init__(wrong, found, hint)
-        self.wrong = wrong
-        self.found = found
+        self.wrong = shorten(wrong, LONGEST)
+        self.found = shorten(found, LONGEST)
+        super().__init__(self.wrong, self.found, shorten(hint, LONGEST))
         self.argument = argument
         self.value = value
 

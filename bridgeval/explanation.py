@@ -12,49 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from bridgeval import spec
 from bridgeval.arguments import checked
+from bridgeval.axes import AXES, METRIC, describe_axis
 from bridgeval.engine.metric import FLAT, Metric, literal
 from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
 
 if TYPE_CHECKING:
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
     from bridgeval.report.page.section import Section
 
-# The step from one native metric to another, where two have formulas of the same parts.
-METRIC = "metric"
-# Parameter -> what it decides, in words.
-AXES = {
-    METRIC: "the formula",
-    "k": "the cutoff",
-    "gain": "what a relevant item is worth",
-    "ideal": "the ideal list",
-    "discount": "how fast the weight of ranks falls",
-    "divide_by": "the denominator",
-    "users": "the users averaged over",
-    "empty": "what a user without relevant items is worth",
-    "order": "whether lists are ranked by score or as given",
-    "ties": "the order of equal scores",
-    "duplicates": "whether a repeated item counts again",
-    "truth_duplicates": "whether a repeated relevant row counts again",
-    "masked": "whether items scored -inf are part of the list",
-    "cut": "how many rows are kept before repeated items are removed",
-    "gaps": "whether places that ranks leave out stay empty",
-    "above": "the gain above which an item is relevant",
-    "at_least": "the gain from which on an item is relevant",
-    "unjudged": "whether items without a judgment are places",
-    "over": "how the users' values are summarized",
-    "confidence": "the confidence of the interval",
-    "lone": "the interval if only one user has a value",
-    "repeated": "whether a repeated item is a hit again",
-    "count": "whether hits are counted or only one is needed",
-    "mean_of": "which reciprocal ranks are averaged",
-    "seed": "the seed of random ties",
-    "score_above": "the score that a hit must exceed",
-    "tied": "what a pair of equal scores counts",
-    "one_sided": "what a list of hits or misses alone is worth",
-    "average": "whether the mean is over pairs or users",
-    "weight": "how users are weighted",
-}
 # Native metrics made of the same parts, so that one can be turned into the other -> what the last step changes.
 KIN = {
     frozenset({"Precision", "RPrecision"}): "the cutoff and the denominator, k or the user's number of relevant items",
@@ -86,7 +52,7 @@ class Switch:
     def words(self) -> str:
         if self.parameter == METRIC:
             return KIN.get(frozenset({self.before, self.after}), AXES[METRIC])
-        return AXES.get(self.parameter, self.parameter)
+        return describe_axis(self.parameter)
 
     @property
     def text(self) -> str:
@@ -216,9 +182,9 @@ class Explanation:
         from bridgeval.report.page.section import Chart, Section, render_charts
 
         title = f"{self.first} and {self.second}"
-        chart = Chart(title, self._draw(), self.to_markdown().replace("`", ""), described=True)
-        about = "Two definitions on the same data, and what each parameter in which they differ adds."
-        return Section(re.sub(r"\W+", "-", title), title, render_charts(PageData({}, {}, {}), [chart]), about)
+        chart = Chart(title, self._draw(), "what each parameter adds to the first number or takes from it", wide=True)
+        body = render_charts(PageData({}, {}, {}), [chart])
+        return Section(re.sub(r"\W+", "-", title), title, body, self.to_markdown().replace("`", ""))
 
     def _render(self) -> Any:
         from bridgeval.report.page.rendering import render

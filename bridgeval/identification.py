@@ -310,7 +310,7 @@ def _read_metric(metric: str | Metric, convention: str | None, more: Iterable[in
         return _Asked(metric, found[0], (None, *usual), open=True)
     named = [one.parameters.get("k") for one in found]
     tried = tuple(dict.fromkeys([*named, *more]))
-    return _Asked(metric, found[0], tried, _find_near(named[0]) if len(tried) == 1 and at else ())
+    return _Asked(metric, found[0], tried, _find_near(tried[0]) if len(tried) == 1 and tried[0] is not None else ())
 
 
 def _find_near(k: int) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from bridgeval.engine.plan import Plan, States, merge_all
 from bridgeval.engine.roster import Attendance
 from bridgeval.engine.state import Sums
 from bridgeval.engine.state_codec import fits
-from bridgeval.engine.state_files import StateFile, check_folder, refuse_damaged
+from bridgeval.engine.state_files import StateFile, check_place, refuse_damaged
 from bridgeval.errors import BadParameterError, BridgevalError, SpecError, StateFileError
 from bridgeval.evaluation import add_slices, make_plan
 from bridgeval.report import Report, build_report
@@ -80,7 +80,7 @@ def merge(
     """
     files = [StateFile.read(path) for path in _list_paths(states, users)]
     if state is not None:
-        check_folder(state)
+        check_place(state)
     return merge_files(files, users, metrics, state)
 
 

@@ -61,7 +61,7 @@ from bridgeval.io.columns import Role, find_columns
 from bridgeval.io.files import find_files, is_path, open_table, read_table
 from bridgeval.io.frames import is_frame, is_listing, to_table
 from bridgeval.io.listings import is_sparse
-from bridgeval.io.outputs import written_beside
+from bridgeval.io.outputs import is_inside, written_beside
 from bridgeval.metrics.blocks.gains import discounts
 from bridgeval.metrics.blocks.hits import HitCounts
 from bridgeval.metrics.blocks.listed_items import item_counts, population
@@ -171,6 +171,7 @@ __all__ = [  # noqa: RUF022
     "find_columns",
     # Files, and readers of a kind of them.
     "Reader",
+    "is_inside",
     "is_path",
     "find_files",
     "open_table",

@@ -8,66 +8,28 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
-from bridgeval import spec
-from bridgeval.errors import BadParameterError, InputError, SpecError, UnknownMetricError
-from bridgeval.report.comparison import Comparison, format_p, format_signed
+from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
+from bridgeval.report.comparison import Comparison
 from bridgeval.report.exports import make_plain, write_text
-from bridgeval.report.manifest import Described, explain_unknown_truth, find_changed_inputs
+from bridgeval.report.manifest import Described
 from bridgeval.report.run_files import BEST, LAST, Run, read_run
 from bridgeval.report.table_view import format_interval
-from bridgeval.stats import tests as st
-from bridgeval.stats.paired_changes import PairedChange, measure_changes
+from bridgeval.run_changes import ALPHA, RunChange, explain_incomparable, find_changes, find_direction
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bridgeval.report.page.timelines import Moment
 
-ALPHA = 0.05
 # Metrics that the table shows.
 SHOWN = 4
-
-
-@dataclass(frozen=True)
-class RunChange:
-    """The change of a metric from a run to the next one of its system.
-
-    Attributes:
-        paired: the change over the users of both; None if it cannot be tested.
-        adjusted: Holm's p over all changes of the history; NaN if there is none.
-        note: why it cannot be tested, or what is not known.
-    """
-
-    before: Run
-    now: Run
-    metric: str
-    paired: PairedChange | None
-    adjusted: float = math.nan
-    note: str = ""
-
-    @property
-    def mark(self) -> str:
-        """Marks a significant change: "▲" for better, "▼" for worse, "*" if neither direction is better."""
-        if self.paired is None or not self.adjusted < ALPHA:
-            return ""
-        better = find_direction(self.now.unmark(self.metric))
-        return "*" if better is None else "▲" if (self.paired.change > 0) == better else "▼"
-
-    def __str__(self) -> str:
-        if self.paired is None:
-            return self.note
-        change = f"{format_signed(self.paired.change)} {self.mark}".strip()
-        return ", ".join(filter(None, [change, f"p = {format_p(self.adjusted)}", self.note]))
 
 
 class Runs(Sequence[Run]):
@@ -214,20 +176,7 @@ class Runs(Sequence[Run]):
     @cached_property
     def changes(self) -> tuple[RunChange, ...]:
         """The change of every metric from each run to the next of its system, with Holm's correction over all."""
-        found: list[RunChange] = []
-        for system in self.systems:
-            own = [run for run in self if run.system == system]
-            tables = {run.id: _read_means(run) for run in own}
-            for before, now in pairwise(own):
-                reason = explain_incomparable(before.inputs, now.inputs)
-                paired = {} if reason else measure_changes(tables[before.id], tables[now.id])
-                unknown = "truth not recorded" if explain_unknown_truth(before.inputs, now.inputs) else ""
-                for metric in now.rows:
-                    if metric in before.rows:
-                        note = unknown if metric in paired else reason or "not tested: no per-user values"
-                        found.append(RunChange(before, now, metric, paired.get(metric), note=note))
-        p = st.holm(np.array([one.paired.p if one.paired else math.nan for one in found], dtype=np.float64))
-        return tuple(replace(one, adjusted=float(adjusted)) for one, adjusted in zip(found, p, strict=True))
+        return find_changes([run for run in self if run.system == system] for system in self.systems)
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each number of each run."""
@@ -365,34 +314,6 @@ def find_run(path: str | os.PathLike[str], metrics: Sequence[str], inputs: Descr
     run = among.pick(name, metrics[0] if metrics else None)
     why = f"the best of {len(among):,} runs by {metrics[0]}" if name == BEST else f"found as {name!r}"
     return run, f"The baseline is the run {run.id}, {why}."
-
-
-def explain_incomparable(then: Described, now: Described) -> str:
-    """Why runs of these inputs cannot be paired; empty if nothing is known against it."""
-    changed = [] if explain_unknown_truth(then, now) else find_changed_inputs(then, now)
-    return f"measured with {' and '.join(what for what, _ in changed)}" if changed else ""
-
-
-def find_direction(metric: str) -> bool | None:
-    """Whether a higher number is better; None if neither is, or if the metric is not known."""
-    # A number may be a named part of a metric.
-    for name in (metric, metric.rpartition("[")[0]):
-        try:
-            return spec.parse(name)[0].higher_is_better
-        except SpecError:
-            continue
-    return None
-
-
-def _read_means(run: Run) -> Mapping[str, Any]:
-    """Name of a number -> per-user values, of the metrics that are their mean."""
-    found = {}
-    for metric, table in run.read_tables().items():
-        row = run.rows.get(run.mark(metric))
-        defined = table.values[~np.isnan(table.values)]
-        if row is not None and len(defined) and np.isclose(defined.mean(), row.value, rtol=1e-9, atol=1e-12):
-            found[row.metric] = table
-    return found
 
 
 def _make_moment(run: Run, metric: str, change: RunChange | None) -> Moment:

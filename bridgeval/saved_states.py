@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,7 +13,7 @@ from bridgeval.engine.plan import Plan, States
 from bridgeval.engine.roster import Roster
 from bridgeval.engine.source import Sources
 from bridgeval.engine.state_codec import BUILT_IN, fingerprint
-from bridgeval.engine.state_files import Encoded, check_folder, write_state_file
+from bridgeval.engine.state_files import Encoded, check_place, write_state_file
 from bridgeval.errors import StateFileError
 from bridgeval.report import Report
 from bridgeval.report.manifest import versions
@@ -72,13 +72,16 @@ def define(value: Any) -> str:
     return str(getattr(value, "__qualname__", None) or repr(value))
 
 
-def prepare_states(path: str | os.PathLike[str], plan: Plan, sources: Sources, with_users: bool) -> Plan:
+def prepare_states(
+    path: str | os.PathLike[str], plan: Plan, sources: Sources, with_users: bool, inputs: Iterable[Any] = ()
+) -> Plan:
     """The plan of an evaluation whose states will be saved; raises if they cannot be.
 
     Args:
+        inputs: of the evaluation, which the file may not replace.
         with_users: whether the ids of users are kept, so that merging can refuse those who come twice.
     """
-    check_folder(path)
+    check_place(path, inputs)
     if len(sources.members) > 1:
         raise StateFileError(
             "a state file holds one evaluation, but these recommendations hold several",

@@ -57,18 +57,27 @@ def _parse(text: str, convention: str | None, known: Plugins) -> tuple[Metric, .
     toolkit, name, parameters, cutoffs = _split(_respell(text, convention, known))
     if toolkit is None and convention is not None:
         table = find_convention(convention, known)
-        toolkit = convention if table.find(name) is not None else None
+        toolkit = table.toolkit if table.find(name) is not None else None
     return tuple(_make(text, toolkit, name, parameters, k, known) for k in cutoffs)
 
 
 def _respell(text: str, convention: str | None, known: Plugins) -> str:
-    """A name in a toolkit's own spelling, such as `trec_eval:P_5`, as it is written here: `trec_eval:P@5`."""
+    """A name in a toolkit's own spelling, such as `pytrec_eval:P_5`, as it is written here: `trec_eval:P@5`."""
     before, colon, rest = text.partition(":")
-    toolkit = before if colon and "(" not in before else convention
-    table = None if toolkit is None else known.conventions.get(toolkit)
-    if table is None or table.respell is None:
+    has_prefix = bool(colon) and "(" not in before
+    toolkit = before if has_prefix else convention
+    table = None if toolkit is None else _find_table(toolkit, known)
+    if table is None:
         return text
-    return f"{before}:{table.respell(rest)}" if toolkit == before else table.respell(text)
+    own = rest if has_prefix else text
+    own = own if table.respell is None else table.respell(own)
+    return f"{table.toolkit}:{own}" if has_prefix else own
+
+
+def _find_table(toolkit: str, known: Plugins) -> Convention | None:
+    """The convention of this name, or with this alias."""
+    tables = known.conventions
+    return tables.get(toolkit) or next((one for one in tables.values() if one.is_called(toolkit)), None)
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric], convention: str | None = None) -> list[Metric]:
@@ -165,11 +174,14 @@ def _read_call(text: str, call: str) -> tuple[str, dict[str, Any]]:
             raise problem
         try:
             parameters[keyword.arg] = ast.literal_eval(keyword.value)
-        except ValueError:
+        except (ValueError, TypeError):
             written = ast.unparse(keyword)
             raise SpecError(
                 f"{text!r} cannot be read as a metric", written, f'text stands in quotes: {keyword.arg}="..."'
             ) from None
+        if isinstance(parameters[keyword.arg], dict | set):
+            written = ast.unparse(keyword)
+            raise SpecError(f"{text!r} cannot be read as a metric", written, f"give a list: {keyword.arg}=[...]")
     return node.func.id, parameters
 
 
@@ -293,12 +305,13 @@ def find_convention(toolkit: str, known: Plugins) -> Convention:
             f"{toolkit!r} marks a class that was given as an object, which has no name to type",
             hint="give the object again, or offer ported(Class) in a plugin, see docs/plugins.md",
         )
-    if toolkit not in known.conventions:
+    table = _find_table(toolkit, known)
+    if table is None:
         raise UnknownMetricError(
             f"there is no convention {toolkit!r}",
             hint=known.explain_absence() or f"the conventions are {', '.join(sorted(known.conventions))}",
         )
-    return known.conventions[toolkit]
+    return table
 
 
 def _refuse_name(name: str, known: Plugins, text: str = "") -> UnknownMetricError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridgeval.errors import InputError
 from bridgeval.io.files import is_path
 from bridgeval.io.frames import to_table
+from bridgeval.io.outputs import is_inside
 from bridgeval.io.places import hide_secrets, is_place
 from bridgeval.report.manifest import HASHED_BY_ROW, STDIN, describe_file, describe_inputs, describe_table, versions
 
@@ -82,18 +83,30 @@ class Verification:
     versions: tuple[Change, ...]
 
 
-def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANCE) -> Verification:
+def verify(
+    document: Mapping[str, Any], folder: str, tolerance: float = TOLERANCE, allow_outside: bool = False
+) -> Verification:
     """Evaluates a report of `to_json` again, and compares.
 
     Args:
         document: the parsed JSON.
         folder: the folder of the report; the paths in it are relative to it.
         tolerance: the relative difference up to which two numbers are the same.
+        allow_outside: whether files outside of the folder are read.
     """
     from bridgeval.config import run
     from bridgeval.report import Reports
 
     manifest, request = document.get("manifest", {}), _read_request(document, folder)
+    outside = [path for path in request.files.values() if not is_inside(path, folder)]
+    if outside and not allow_outside:
+        raise InputError(
+            "the report names a file outside of its folder",
+            f"{outside[0]!r}",
+            "if you trust the report, allow it with {argument}",
+            argument="allow_outside",
+            value=True,
+        )
     changes = _find_changed_inputs(manifest["inputs"], request)
     recorded = {_key(row): row for row in document["results"]}
     now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
@@ -113,9 +126,12 @@ def verify(document: Mapping[str, Any], folder: str, tolerance: float = TOLERANC
 def read_recorded_request(document: Mapping[str, Any], folder: str) -> Request:
     """The request that made a report; an InputError if one of its inputs has changed."""
     request = _read_request(document, folder)
-    changed = _find_changed_inputs(document["manifest"]["inputs"], request)
+    recorded = document["manifest"].get("inputs", {})
+    changed = [one.what for one in _find_changed_inputs(recorded, request)]
+    # Whoever wrote the report has seen a file whose hash it records; only such files are read from elsewhere.
+    changed += [role for role, path in request.files.items() if role not in recorded and not is_inside(path, folder)]
     if changed:
-        raise InputError(f"{', '.join(one.what for one in changed)} changed since")
+        raise InputError(f"{', '.join(changed)} changed since")
     return request
 
 
@@ -134,7 +150,9 @@ def _read_request(document: Mapping[str, Any], folder: str) -> Request:
             "this report was made from standard input, which is gone", hint="evaluate files to verify later"
         )
     report = os.path.join(folder, "report.json")
-    settings = {name: resolve_path(report, name, value) for name, value in manifest["request"].items()}
+    # Nothing is written, whatever a manifest asks for that was not made here.
+    asked = {name: value for name, value in manifest["request"].items() if name not in NOT_RECORDED}
+    settings = {name: resolve_path(report, name, value) for name, value in asked.items()}
     return build_request(settings | {"inspect": False}, "the manifest")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -91,11 +93,13 @@ KINDS = {
 SIZES = {"frame": 10, "scores": 10}
 
 
-def run(metrics: Sequence[Metric], kind: str, device: torch.device) -> dict[Metric, Result]:
+def run(
+    metrics: Sequence[Metric], kind: str, device: torch.device, recommendations: Any = None
+) -> dict[Metric, Result]:
     data = world(
         "string" if kind in ("string ids", "scores of candidates") else "integer", whole=kind == "whole rankings"
     )
-    recommendations, truth = KINDS[kind](device), data.relevance
+    recommendations, truth = KINDS[kind](device) if recommendations is None else recommendations, data.relevance
     relevance = frame(truth, "gain") if kind == "frame" else truth
     source = plugins.installed().loader_for(recommendations, relevance).load(recommendations, relevance, **data.extras)
     plan = Plan.of(metrics)
@@ -155,20 +159,62 @@ def test_every_metric_runs_under_deterministic_algorithms(kind):
 SIX = [f"{name}@5,10,20,50" for name in ("nDCG", "Recall", "Precision", "MRR", "MAP", "HitRate")]
 
 
-@pytest.mark.parametrize("kind", ["frame", "scores"])
-def test_a_batch_goes_to_the_device_once_and_comes_back_once(kind):
-    metrics = [metric for name in SIX for metric in bridgeval.parse(name)]
-    counts = []
-    for size in (9, 3):
-        with PretendedGPU() as gpu, pytest.MonkeyPatch.context() as patch:
-            patch.setitem(SIZES, kind, size)
-            run(metrics, kind, CUDA)
-            counts.append([gpu.ledger.count(one) for one in ("upload", "download", "wait")])
-    # 18 users with 9 in a batch make 2 batches, and with 3 make 6: 4 more.
-    uploads, downloads, waits = ((six - two) / 4 for two, six in zip(*counts, strict=True))
-    assert (uploads, downloads) == (1, 1)
-    # Rows of a score matrix whose best scores are equal, as some are here, are found by one wait more.
-    assert waits <= (4 if kind == "scores" else 3)
+def forty() -> list[str]:
+    """WarpRec's metrics that are native, at one cutoff."""
+    parts = 'metrics=["Precision", "nDCG"]'
+    further = {"EucDistance": f"({parts}, utopia=[1.0, 1.0])", "Hypervolume": f"({parts}, nadir=[0.0, 0.0])"}
+    classes = plugins.installed().metrics
+    names = [name for name in plugins.installed().conventions["warprec"].metrics if name in classes]
+    return [f"{name}{further.get(name, '')}" + "@10" * ("k" in classes[name].__dataclass_fields__) for name in names]
+
+
+def count_per_batch(kind: str, metrics: list[str], digits: int | None = None) -> dict[str, float]:
+    """What a batch more asks of the device, of 64 users and 400 items; scores are rounded to so many digits."""
+    draw = np.random.default_rng(0)
+    numbers = draw.random((64, 400)).astype(np.float32)
+    numbers = numbers if digits is None else np.round(numbers, digits)
+    truth = {user: draw.choice(400, draw.integers(1, 9), replace=False).tolist() for user in range(64)}
+    extras: dict[str, Any] = {"history": {user: draw.choice(400, 9, replace=False).tolist() for user in range(64)}}
+    if len(metrics) > 6:
+        extras |= {"item_groups": {item: item % 7 for item in range(400)}, "catalogue": range(400)}
+        extras |= {"user_groups": {user: user % 5 for user in range(64)}}
+        extras |= {"item_features": {item: [item % 20, item % 3] for item in range(400)}}
+        extras |= {"prev_scores": {item: 1 / (1 + item) for item in range(400)}}
+    best = np.argsort(-numbers, axis=1)[:, :100]
+    lists = pd.DataFrame(
+        {
+            "user": np.repeat(np.arange(64), 100),
+            "item": best.ravel(),
+            "score": np.take_along_axis(numbers, best, axis=1).ravel(),
+        }
+    )
+    counts: list[Counter[str]] = []
+    for size in (32, 16):
+        with PretendedGPU() as gpu:
+            shown = lists if kind == "frame" else bridgeval.Scores(torch.tensor(numbers).to("cuda"))
+            gpu.forget()
+            bridgeval.evaluate(shown, truth, metrics, device="cuda", batch_size=size, mask_seen=False, **extras)
+            counts.append(Counter(entry.kind for entry in gpu.ledger.entries))
+    # 2 batches, and 4.
+    return {one: (counts[1][one] - counts[0][one]) / 2 for one in ("launch", "wait", "upload", "download")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "metrics", "digits", "launches"),
+    [
+        ("frame", SIX, None, 120),
+        ("scores", SIX, None, 120),
+        # Many scores are equal.
+        ("scores", SIX, 2, 140),
+        ("scores", forty(), None, 440),
+        ("scores", forty(), 2, 470),
+    ],
+)
+def test_a_batch_takes_few_launches_and_waits_one_copy_there_and_one_back(kind, metrics, digits, launches):
+    counts = count_per_batch(kind, metrics, digits)
+    assert counts["launch"] <= launches
+    assert counts["wait"] <= 3
+    assert (counts["upload"], counts["download"]) == (1, 1)
 
 
 def test_a_batch_that_does_not_fit_is_cut_in_halves():
@@ -193,20 +239,78 @@ def test_a_batch_that_does_not_fit_is_cut_in_halves():
         bridgeval.evaluate(bridgeval.Scores(scores), truth, SIX, device="cuda")
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        lambda: torch.autocast("cpu", torch.bfloat16),
-        torch.inference_mode,
-        torch.enable_grad,
-    ],
-    ids=["autocast", "inference mode", "gradients"],
-)
-@pytest.mark.parametrize("kind", ["mapping", "scores"])
+@contextmanager
+def default_device(name: str) -> Iterator[None]:
+    torch.set_default_device(name)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+SETTINGS = {
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "inference mode": torch.inference_mode,
+    "gradients": torch.enable_grad,
+    "deterministic algorithms": deterministic,
+    "default device meta": lambda: default_device("meta"),
+    "default dtype half": lambda: default_dtype(torch.float16),
+    "default dtype double": lambda: default_dtype(torch.float64),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("kind", ["mapping", "scores", "sparse scores", "candidates"])
 def test_settings_of_the_caller_change_no_number(kind, setting):
     metrics = [metric for name in NATIVE for metric in bridgeval.parse(name)]
+    recommendations = KINDS[kind](CPU)
     expected = run_possible(metrics, kind)
-    with setting():
-        found = run(list(expected), kind, CPU)
+    with SETTINGS[setting]():
+        found = run(list(expected), kind, CPU, recommendations)
     for metric, result in expected.items():
         assert_close(found[metric], result, f"{metric} of {kind}")
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_scores_of_any_precision_that_require_gradients_give_the_same_numbers(kind, device):
+    # Multiples of 1/8 up to 1 are exact in every precision.
+    expected = bridgeval.evaluate(scored(matrix()), world().relevance, SIX, device="cpu")
+    with PretendedGPU():
+        scores = torch.tensor(matrix()).to(device, kind).requires_grad_(device == "cpu")
+        found = bridgeval.evaluate(scored(scores), world().relevance, SIX, device=device)
+    assert dict(found) == pytest.approx(dict(expected), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+def test_auto_takes_the_device_of_scores_and_leaves_lists_on_the_cpu(monkeypatch):
+    truth, metric = world().relevance, "Recall@5"
+    with PretendedGPU():
+        on_device = scored(torch.tensor(matrix()).to("cuda"))
+        assert bridgeval.evaluate(on_device, truth, metric).device == "cuda:0"
+        assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cpu"
+        assert bridgeval.evaluate(scored(matrix()), truth, metric, device="cuda").device == "cuda"
+        assert bridgeval.evaluate(world().recommendations, truth, metric).device == "cpu"
+        assert bridgeval.evaluate(KINDS["a model"](CUDA), truth, metric).device == "cuda"
+        monkeypatch.setattr("bridgeval.batch.scores.MANY_SCORES", 10)
+        assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cuda"
+        assert bridgeval.evaluate(scored(sparse()), truth, metric).device == "cpu"
+    assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cpu"

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 import bridgeval
+from bridgeval import plugins
+from bridgeval.axes import AXES
 from bridgeval.errors import BadParameterError
 from tests.toolkits.peers.test_conventions import RELEVANT, SHOWN
 
@@ -104,3 +106,21 @@ def test_an_explanation_is_plain_data_too():
     assert json.loads(json.dumps(found)) == found
     assert found["steps"][0]["before"] == '"k"'
     assert found["natives"][1].startswith("nDCG(users=")
+
+
+def test_every_parameter_of_every_native_metric_has_words():
+    metrics = plugins.load_plugins(entry_points=()).metrics.values()
+    native = [metric for metric in metrics if metric.__module__.startswith("bridgeval.metrics")]
+    assert len(native) > 60
+    assert {(one.name, name) for one in native for name in one.default_parameters() if name not in AXES} == set()
+
+
+def test_empty_and_pooled_are_steps_with_words():
+    shown, truth = {1: ["a", "b"], 2: ["c"], 3: ["d"]}, {1: ["b", "x", "y"], 2: ["c"]}
+    found = bridgeval.explain(shown, truth, "Recall(users='shown')@2", "Recall(users='shown', empty='one')@2")
+    assert [(step.parameter, round(step.effect, 6)) for step in found.steps] == [("empty", round(1 / 3, 6))]
+    assert "what a user without relevant items is worth" in str(found)
+    pooled = bridgeval.explain(shown, truth, "Recall@2", "selfrec:Hit_Ratio@2")
+    # (1/3 + 1) / 2 against 2 hits of 4 relevant items.
+    assert {step.parameter: round(step.effect, 6) for step in pooled.steps}["over"] == round(2 / 4 - 2 / 3, 6)
+    assert "how the users' values are summarized" in pooled.to_markdown()

@@ -24,7 +24,7 @@ PACKAGE = ROOT / "bridgeval"
 # Each layer may import the layers above it in this list, and rooms of its own layer.
 LAYERS = (
     ("errors",),
-    ("choices", "parallel", "progress"),
+    ("axes", "choices", "parallel", "progress"),
     ("io",),
     ("arguments",),
     ("tables",),
@@ -44,6 +44,7 @@ LAYERS = (
         "joint_evaluation",
         "merging",
         "online",
+        "run_changes",
         "run_history",
         "saved_states",
         "slices",
@@ -157,7 +158,7 @@ def test_imports_go_one_way():
 
 
 def test_leaves_import_only_errors():
-    for leaf in ("errors", "choices", "parallel", "progress"):
+    for leaf in ("errors", "axes", "choices", "parallel", "progress"):
         found = {room(module) for module in own_imports(SOURCES[f"bridgeval.{leaf}"])}
         assert found <= {"errors"}, leaf
 
@@ -286,6 +287,8 @@ def test_nothing_of_the_host_process_is_set():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute | ast.Name):
                 text = ast.unparse(node)
+                if module == "bridgeval.cli.stopping":
+                    continue  # The command's own process, for as long as it runs.
                 found |= {f"{module}: {text}" for call in FORBIDDEN_CALLS if text == call or text.endswith(f".{call}")}
     check(found)
 

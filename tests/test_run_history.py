@@ -178,7 +178,7 @@ def test_other_files_in_the_folder_are_no_runs_and_a_damaged_one_is_named(folder
     (folder / "20260101T000000-00000000.parquet").write_bytes(first.per_user.read_bytes())
     assert len(bridgeval.read_runs(folder)) == 4
     first.path.write_text(first.path.read_text()[:100])
-    with pytest.raises(InputError, match=f"{first.id}.json' is among the runs and cannot be read"):
+    with pytest.raises(InputError, match=f"{first.id}.json' cannot be read as JSON.* among the runs"):
         bridgeval.read_runs(folder)
 
 

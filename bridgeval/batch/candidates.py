@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from bridgeval.arguments import checked
 from bridgeval.errors import BadParameterError, InputError
+from bridgeval.io.documents import parse_json
 from bridgeval.io.files import is_path, read_table
 from bridgeval.io.outputs import written_beside
 from bridgeval.tables.encoding import encode_ids, sort_unique
@@ -30,6 +31,7 @@ Strategy = Literal["uniform", "popularity"]
 Shorter = Literal["error", "allow"]
 
 METADATA = b"bridgeval.candidates"
+HOW_TO_SAVE = "give a file that Candidates.save wrote"
 USERS_PER_CHUNK = 1 << 14
 # Draws of a seen or repeated item are rejected, which is fast while few are. After so many rounds the rest is drawn
 # from the items that are left.
@@ -117,11 +119,25 @@ class Candidates:
             raise InputError(
                 f"{os.fspath(path)!r} holds no candidates",
                 f"columns {table.column_names} without the parameters of the sampling",
-                "give a file that Candidates.save wrote",
+                HOW_TO_SAVE,
             )
+        parameters = parse_json(written, os.fspath(path), HOW_TO_SAVE)
+        if not _are_parameters(parameters) or not {"user", "item"} <= set(table.column_names):
+            found = f"columns {table.column_names}, parameters {parameters!r:.200}"
+            raise InputError(f"{os.fspath(path)!r} holds no candidates", found, HOW_TO_SAVE)
         users, (owners,) = encode_ids([Ids.of(table["user"], "user ids")])
         vocabulary, (items,) = encode_ids([Ids.of(table["item"], "item ids")])
-        return _group(users, owners, items, vocabulary, **json.loads(written))
+        return _group(users, owners, items, vocabulary, **parameters)
+
+
+def _are_parameters(value: Any) -> bool:
+    """Whether these are the parameters of a sampling."""
+    return (
+        isinstance(value, dict)
+        and {*value} == {"negatives", "strategy", "seed"}
+        and all(type(value[name]) is int and value[name] >= 0 for name in ("negatives", "seed"))
+        and value["strategy"] in get_args(Strategy)
+    )
 
 
 def _group(users: Ids, owners: Codes, items: Codes, vocabulary: Ids, **parameters: Any) -> Candidates:

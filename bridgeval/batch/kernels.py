@@ -351,19 +351,19 @@ def _(flags: Tensor) -> Tensor:
 
 
 @Kernel
-def keep_columns(codes: Tensor, kept: Tensor, pad: int) -> Tensor:
-    """`[N, B]` codes, with `pad` in the columns that `kept`, `[B]`, leaves out.
+def drop_columns(codes: Tensor, dropped: Tensor, pad: int) -> Tensor:
+    """`[N, B]` codes, with `pad` in the columns that `dropped`, `[B]`, marks.
 
-    >>> keep_columns(torch.tensor([[1, 2]]), torch.tensor([True, False]), 9)
+    >>> drop_columns(torch.tensor([[1, 2]]), torch.tensor([False, True]), 9)
     tensor([[1, 9]])
     """
-    return codes.masked_fill(~kept, pad)
+    return codes.masked_fill(dropped, pad)
 
 
-@keep_columns.on_cpu
-def _(codes: Tensor, kept: Tensor, pad: int) -> Tensor:
+@drop_columns.on_cpu
+def _(codes: Tensor, dropped: Tensor, pad: int) -> Tensor:
     # Usually everyone counts: no copy for each population.
-    return codes if bool(kept.all()) else codes.masked_fill(~kept, pad)
+    return codes.masked_fill(dropped, pad) if bool(dropped.any()) else codes
 
 
 @Kernel
@@ -500,6 +500,42 @@ def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Ten
 def _(codes: Tensor, count: int, weights: Tensor | None = None) -> Tensor:
     weights = None if weights is None else weights.reshape(-1).double()
     return torch.bincount(codes.reshape(-1), weights, minlength=count + 1)[:count].double()
+
+
+@Kernel
+def unite_bits(words: Tensor, counts: Sequence[int]) -> Tensor:
+    """`[W, counts, B]`: for each of the counts, the bits that any of so many first words of `[W, K, B]` has.
+
+    Args:
+        words: integers.
+        counts: ascending, from 1 up; they may be beyond the last word.
+
+    >>> unite_bits(torch.tensor([[[1], [2], [5]]]), (1, 2, 9))
+    tensor([[[1],
+             [3],
+             [7]]])
+    """
+    if not words.shape[1]:
+        return words.new_zeros((len(words), len(counts), words.shape[2]))
+    # Unions of 1, 2, 4, 8, ... words from each place on. Two of these that overlap are the union of any number.
+    unions, ends = [words], [min(count, words.shape[1]) for count in counts]
+    while 1 << len(unions) <= ends[-1]:
+        half = 1 << len(unions) - 1
+        unions.append(unions[-1][:, :-half] | unions[-1][:, half:])
+    of_ends = [(unions[end.bit_length() - 1], end - (1 << end.bit_length() - 1)) for end in ends]
+    return torch.stack([one[:, 0] | one[:, last] for one, last in of_ends], 1)
+
+
+@unite_bits.on_cpu
+def _(words: Tensor, counts: Sequence[int]) -> Tensor:
+    # In place: nothing but the unions is written.
+    united = words.new_zeros((len(words), len(counts), words.shape[2]))
+    for step, (start, stop) in enumerate(pairwise((0, *counts))):
+        if step:
+            united[:, step] = united[:, step - 1]
+        for of_place in words[:, start:stop].unbind(1):
+            united[:, step] |= of_place
+    return united
 
 
 @Kernel

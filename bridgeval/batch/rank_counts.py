@@ -69,14 +69,20 @@ def _scatter_lowest(values: Tensor, cells: Tensor, shape: torch.Size) -> Tensor:
 
 
 def count_in_scores(
-    shown: ScoreBatch, ranking: Ranking, relevant: RelevantLists, *, decided: bool = False
+    shown: ScoreBatch,
+    ranking: Ranking,
+    relevant: RelevantLists,
+    picked: tuple[Tensor, Tensor],
+    *,
+    decided: bool = False,
 ) -> CandidateCounts:
     """Counts in score matrices, without sorting a row.
 
     Args:
+        picked: the scores of the relevant items, see `pick_scores`.
         decided: whether the tie rule of the ranking decides between equal scores, so that none is left.
     """
-    scores, known = pick_scores(shown, ranking, relevant)
+    scores, known = picked
     # What is no candidate has nothing above it, and is above nothing.
     wanted = scores.masked_fill(~known, torch.nan)
     first = own = None

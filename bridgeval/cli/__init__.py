@@ -6,7 +6,7 @@ commands too (`bridgeval_commands`); they are looked up when a name is not in CO
 
 Exit codes: 0 success; 1 a check failed; 2 the command, its config or a metric's name is wrong; 3 the data is wrong or
 cannot be read; 4 a package or a plugin is missing or failed; 70 a bug of bridgeval; 130 interrupted by Ctrl-C; 141 the
-reader of the output closed it.
+reader of the output closed it; 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import click
 
 from bridgeval import __version__
+from bridgeval.cli.stopping import unwind_on_signals
 from bridgeval.errors import (
     BridgevalError,
     BridgevalWarning,
@@ -157,12 +158,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
-    try:
-        code = program.main(given, prog_name="bridgeval", standalone_mode=False)
-    except (Exception, KeyboardInterrupt) as error:
-        if "--debug" in given:
-            traceback.print_exc()
-        code = _explain(error)
+    with unwind_on_signals() as received:
+        try:
+            code = program.main(given, prog_name="bridgeval", standalone_mode=False)
+        except (Exception, KeyboardInterrupt) as error:
+            if "--debug" in given:
+                traceback.print_exc()
+            code = received.code if received else _explain(error)
+            if received:
+                say(received.word, "")
     sys.exit(code if isinstance(code, int) else 0)
 
 

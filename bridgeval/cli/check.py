@@ -78,6 +78,7 @@ def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) 
     import bridgeval
     from bridgeval.baselines import check_report, parse_limit, save_baseline
     from bridgeval.cli.output import store_run, write_file
+    from bridgeval.io.outputs import check_outputs
     from bridgeval.report.exports import Reports, write_text
     from bridgeval.report.pipelines import list_annotations, to_code_quality
     from bridgeval.verification import describe_request
@@ -86,7 +87,9 @@ def _run(context: click.Context, files: tuple[str, ...], given: dict[str, Any]) 
         raise ConfigError("there is nothing to compare with", hint="give --baseline, or --save or --store to make one")
     limits = [parse_limit(text, given["convention"]) for text in given["limits"]]
     request, shown = request_of_one(context, files)
-    request.check_sinks()
+    request.check_outputs()
+    outputs = {name: given[name] for name in ("junit", "markdown", "gitlab", "save")}
+    check_outputs(outputs, [*request.files.values()])
     report = bridgeval.evaluate(
         shown,
         request.tables["relevance"],

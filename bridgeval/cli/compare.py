@@ -57,7 +57,7 @@ def compare(context: click.Context, /, files: tuple[str, ...], config: str | Non
     import bridgeval
 
     systems, request = _read_inputs(context, files, config)
-    request.check_sinks()
+    request.check_outputs()
     comparison = bridgeval.compare(
         systems,
         request.tables["relevance"] if request.relevance else None,

@@ -24,6 +24,7 @@ Examples:
 @click.option("--java", is_flag=True, help="Show LibRec's own values beside those computed here.")
 @click.option("--compare", is_flag=True, help="Compare the experiments on the same users.")
 @click.option("--trust-scripts", is_flag=True, help="Run the metric scripts that the study names.")
+@click.option("--allow-outside", is_flag=True, help="Read files outside of the folder that the study names.")
 def librec(
     study: str,
     metrics: tuple[str, ...],
@@ -33,11 +34,14 @@ def librec(
     java: bool,
     compare: bool,
     trust_scripts: bool,
+    allow_outside: bool,
 ) -> None:
     """Evaluate the experiments of a librec-auto STUDY folder."""
+    from bridgeval.io.outputs import check_outputs
     from bridgeval.toolkits.librec import Study
 
-    report = Study(study).evaluate(list(metrics) or None, trust_scripts=trust_scripts)
+    check_outputs({"out": out})
+    report = Study(study, allow_outside=allow_outside).evaluate(list(metrics) or None, trust_scripts=trust_scripts)
     if out is None:
         frame = report.by_fold() if by == "fold" else report.by_experiment()
         click.echo(frame.to_string(index=False))

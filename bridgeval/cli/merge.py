@@ -42,7 +42,9 @@ def merge(
     the lists, and damaged files, are refused.
     """
     import bridgeval
+    from bridgeval.io.outputs import check_outputs
 
+    check_outputs({"out": out, "report": report, "per_user": per_user}, files)
     merged = bridgeval.merge(files, users=users, state=state)  # type: ignore[arg-type]
     # Imported late, so that errors about the files do not wait for these imports.
     from bridgeval.cli import output

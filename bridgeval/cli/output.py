@@ -167,10 +167,13 @@ def write_per_user(reports: Reports, path: str) -> None:
     """Writes the per-user values of all systems as Parquet."""
     import pandas as pd
 
+    from bridgeval.io.outputs import written_beside
+
     frames = []
     for system, report in reports.items():
         for name in report.collected:
             frames.append(report.collected[name].frame(name, None).assign(system=system))
     if not frames:
         raise ConfigError("none of the metrics has per-user values", hint="leave out {argument}", argument="per_user")
-    pd.concat(frames)[["system", "metric", "user", "value"]].to_parquet(path, index=False)
+    with written_beside(path) as beside:
+        pd.concat(frames)[["system", "metric", "user", "value"]].to_parquet(beside, index=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import click
@@ -21,23 +20,20 @@ Example:
 @click.argument("report", metavar="REPORT.json")
 @click.option("--tolerance", type=click.FloatRange(0), default=1e-9, show_default=True,
               help="The largest relative difference of equal numbers.")  # fmt: skip
-def verify(report: str, tolerance: float) -> None:
+@click.option("--allow-outside", is_flag=True, help="Read inputs that are not in the folder of the report.")
+def verify(report: str, tolerance: float, allow_outside: bool) -> None:
     """Make a report again from its inputs and compare.
 
     Paths of the inputs are relative to the report. Exits with 1 if an input or a number is not as recorded.
     """
     from bridgeval.cli import SAID_NO
+    from bridgeval.report.saved_reports import read_report
     from bridgeval.verification import verify as verify_report
 
     if not os.path.isfile(report):
         raise InputError("there is no report to verify", f"{report!r}", "check the path")
-    try:
-        with open(report, encoding="utf-8") as opened:
-            document = json.load(opened)
-        document["results"], document["manifest"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{report!r} is not a report", str(error), "give a file written by --format json") from error
-    found = verify_report(document, os.path.dirname(report), tolerance)
+    document = read_report(report, "give a file written by --format json")
+    found = verify_report(document, os.path.dirname(report), tolerance, allow_outside)
     for other in found.versions:
         click.echo(f"note: {other.what} was {other.recorded}, is {other.now}", err=True)
     for other in found.changes:

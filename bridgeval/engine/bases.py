@@ -18,6 +18,7 @@ from bridgeval.engine.blocks import (
     Block,
     Blocks,
     CandidateCount,
+    Counted,
     ItemColumn,
     Ranked,
     Relevant,
@@ -177,6 +178,21 @@ class Joined(Block[JoinedPairs]):
 
 
 @dataclass(frozen=True)
+class CountedPairs(Block[tuple[Tensor, Any, Any]]):
+    """The pairs of users who count, `[n]` bool; their truth rows without a prediction, and all predictions without a
+    truth row: one int64 each.
+    """
+
+    pairs: Joined
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Any, Any]:
+        pairs, counted = blocks[self.pairs], blocks[self.counted]
+        kept = counted[pairs.rows] if pairs.known is None else counted[pairs.rows] & pairs.known
+        return kept, (pairs.unpredicted * counted).sum(), pairs.unasked.sum()
+
+
+@dataclass(frozen=True)
 class RowMetric(UserMetric):
     """A function of pairs joined by (user, item), never by position.
 
@@ -213,18 +229,16 @@ class RowMetric(UserMetric):
     def update(self, blocks: Blocks) -> State:
         if not self._over_pairs:
             return super().update(blocks)
-        pairs, counted = blocks[Joined(self.ranking, self.relevance)], self.counted(blocks)
-        values, kept = self.rows(pairs.predicted, pairs.actual).double(), counted[pairs.rows]
-        moments: Any = blocks.measure(kept if pairs.known is None else kept & pairs.known, values)
-        unpredicted: Any = (pairs.unpredicted * counted).sum()
-        unasked: Any = pairs.unasked.sum()
+        pairs = blocks[Joined(self.ranking, self.relevance)]
+        kept, unpredicted, unasked = blocks[CountedPairs(Joined(self.ranking, self.relevance), self.population)]
+        moments: Any = blocks.measure(kept, self.rows(pairs.predicted, pairs.actual).double())
         return RowState(moments, unpredicted, unasked)
 
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:
             return super().compute(state)
         mean = state.values.mean if state.values.count else math.nan
-        value = float(self.finish(torch.tensor(mean, dtype=torch.float64)))
+        value = float(self.finish(torch.tensor(mean, dtype=torch.float64, device="cpu")))
         notes = {
             "pairs": state.values.count,
             "pairs without a prediction": state.unpredicted,

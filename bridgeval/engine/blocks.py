@@ -431,6 +431,21 @@ class ShownGains(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class PickedScores(Block[tuple[Tensor, Tensor]]):
+    """Of a score matrix: the scores of the relevant items, and which of them are candidates: `[B, R]` each."""
+
+    ranking: Ranking = Ranking()
+    relevance: Relevance = Relevance()
+
+    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
+        relevance = blocks[EffectiveRelevance(self.relevance)]
+        if relevance != self.relevance:
+            return blocks[PickedScores(self.ranking, relevance)]
+        shown: Any = blocks.batch.shown
+        return rank_counts.pick_scores(shown, self.ranking, blocks[Relevant(relevance)])
+
+
+@dataclass(frozen=True)
 class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
     """Row, column of the relevant list and score of every relevant item that was scored: `[n]` each.
 
@@ -442,9 +457,9 @@ class RelevantScores(Block[tuple[Tensor, Tensor, Tensor]]):
     relevance: Relevance = Relevance()
 
     def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
-        shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
+        shown = blocks.batch.shown
         if isinstance(shown, ScoreBatch):
-            scores, known = rank_counts.pick_scores(shown, self.ranking, relevant)
+            scores, known = blocks[PickedScores(self.ranking, self.relevance)]
             if known.is_cpu:
                 rows, columns = torch.nonzero(known, as_tuple=True)
                 return rows, columns, scores[rows, columns]
@@ -471,7 +486,8 @@ class RankCounts(Block[CandidateCounts]):
     def make(self, blocks: Blocks) -> CandidateCounts:
         shown, relevant = blocks.batch.shown, blocks[Relevant(self.relevance)]
         if isinstance(shown, ScoreBatch):
-            return rank_counts.count_in_scores(shown, self.ranking, relevant, decided=self.decided)
+            picked = blocks[PickedScores(self.ranking, self.relevance)]
+            return rank_counts.count_in_scores(shown, self.ranking, relevant, picked, decided=self.decided)
         ranked = blocks[Ranked(self.ranking, whole=True)]
         by_score = shown.has("score") and not shown.ranked and self.ranking.order == "score" and not self.decided
         scores = ranked.gather(shown.column("score")) if by_score else None
@@ -516,6 +532,16 @@ class Counted(Block[Tensor]):
                 return blocks[Counted("listed")] & ((batch.shown.lengths > 0) | blocks[Counted("judged")])
             case _:
                 return batch.user_column(f"in_{self.users}")
+
+
+@dataclass(frozen=True)
+class LeftOut(Block[Tensor]):
+    """The users who do not count: `[B]` bool."""
+
+    counted: Counted
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return ~blocks[self.counted]
 
 
 def by_item(table: Tensor, items: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, Ties
-from bridgeval.choices import check_choices, list_choices
+from bridgeval.choices import check_choices
 from bridgeval.engine.blocks import WHOLE, Block, Blocks, Counted, RelevantCount, ShownCount, Users
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.needs import Needs
@@ -94,8 +94,7 @@ class Metric:
                 "a class without @dataclass(frozen=True)",
                 "decorate the class",
             )
-        if list_choices(type(self)):  # type: ignore[arg-type]
-            check_choices(self, self.name)
+        check_choices(self, self.name or type(self).__name__)
 
     @classmethod
     def from_parameters(cls, **parameters: Any) -> Self:
@@ -503,8 +502,8 @@ def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tenso
 
 
 def check_cutoff(name: str, k: object) -> None:
-    """Raises BadParameterError unless k is a whole number from 1 up."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    """Raises BadParameterError unless k is a whole number from 1 up to `WHOLE`, which is beyond every list."""
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= WHOLE:
         raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
 
 

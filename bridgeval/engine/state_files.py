@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 from bridgeval.engine.plan import Plan, States
 from bridgeval.engine.state_codec import Classes, Decoder, Encoder, find_classes, fits
 from bridgeval.errors import BridgevalError, StateFileError
-from bridgeval.io.outputs import written_beside
+from bridgeval.io.outputs import find_obstacle, written_beside
 
 MAGIC = b"bridgeval-state "
 VERSION = 1
@@ -47,11 +47,14 @@ def write_state_file(path: Path, plan: Plan, states: States, header: Mapping[str
         raise _refuse_path(path, error) from error
 
 
-def check_folder(path: Path) -> None:
-    """Raises StateFileError if a file cannot be written there; asked before an evaluation, which may take long."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder) or os.path.isdir(path):
-        wrong = "is a folder" if os.path.isdir(path) else f"there is no folder {folder!r}"
+def check_place(path: Path, inputs: Iterable[Any] = ()) -> None:
+    """Raises StateFileError if a file cannot be written there; asked before an evaluation, which may take long.
+
+    Args:
+        inputs: of the evaluation; those that are paths may not be replaced.
+    """
+    wrong = "is a folder" if os.path.isdir(path) else find_obstacle(path, inputs)
+    if wrong:
         raise StateFileError(f"the state file {os.fspath(path)!r} cannot be written", wrong, "choose another path")
 
 

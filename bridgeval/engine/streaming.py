@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,10 +21,14 @@ from bridgeval.io.datasets import BYTES_PER_ROW, open_file_table
 from bridgeval.io.files import is_path, open_table, read_schema
 from bridgeval.io.frames import open_lazy
 from bridgeval.io.lazy_frames import HeldTable, LazyFrame, count_entries
+from bridgeval.tables.ids import check_same_kind
 from bridgeval.tables.rows import find_first_null, find_parts, read_table_rows, tabulate
 
 ROWS_PER_PIECE = 1 << 21
 ROWS_PER_BATCH = 1 << 17
+# Whatever the budget: pieces of fewer rows, or more parts, would cost more in themselves than what they hold.
+LEAST_ROWS = 1 << 10
+MOST_PARTS = 1 << 12
 
 
 def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
@@ -87,6 +91,7 @@ class StreamedSource:
         size = sum(side.entries for side in sides) * BYTES_PER_ROW
         if size <= how.budget:
             return self.at_once.run(plan, how)
+        _check_heads(sides, columns)
         shown, relevant = (side.open_stream(how.budget) for side in sides)
         base = Inputs.of(shown.schema.empty_table(), relevant.schema.empty_table(), **_open_tables(self.extras))
         run = _Run(plan, how, base, columns, sum(side.rows for side in sides))
@@ -94,7 +99,8 @@ class StreamedSource:
             return run.fold(merge_streams(shown, relevant))
         except NotInOrderError:
             count = run.count_rows("partitioned")
-            return run.fold(partition_streams(count(shown), count(relevant), math.ceil(2 * size / how.budget)))
+            parts = min(MOST_PARTS, math.ceil(2 * size / how.budget))
+            return run.fold(partition_streams(count(shown), count(relevant), parts))
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,13 @@ class _Side:
         parts = find_parts(frame, role, columns)
         return _Side(frame, role, parts, *frame.count(parts["item"]))
 
+    def read_head(self) -> pa.Table:
+        """The first rows."""
+        names = list(self.parts.values())
+        first = next(iter(self.frame.read_batches(names, 1)), None)
+        kinds = pa.schema([self.frame.schema.field(name) for name in names])
+        return kinds.empty_table() if first is None else pa.Table.from_batches([first.slice(0, 3)])
+
     def open_stream(self, budget: int) -> Stream:
         frame = self.frame.with_floats([name for part, name in self.parts.items() if part not in ("user", "item")])
         schema = pa.schema([(name, _decode_type(frame.schema.field(name).type)) for name in self.parts.values()])
@@ -126,15 +139,19 @@ class _Side:
 
     def _read_pieces(self, frame: LazyFrame, schema: pa.Schema, budget: int) -> Iterator[pa.Table]:
         """The rows in tables of a share of the budget; raises if a cell is missing, and says where."""
-        wanted = max(1, min(ROWS_PER_PIECE, budget // BYTES_PER_ROW // 4))
+        wanted = min(ROWS_PER_PIECE, max(LEAST_ROWS, budget // BYTES_PER_ROW // 4))
         batch_rows = min(wanted, ROWS_PER_BATCH) // max(1, round(self.entries / max(1, self.rows)))
         held: list[pa.RecordBatch] = []
         row = entries = 0
         for batch in frame.read_batches(schema.names, max(1, batch_rows)):
             for name, column in zip(schema.names, batch.columns, strict=True):
                 if column.null_count:
+                    own = next(part for part, column in self.parts.items() if column == name)
+                    ids = own in ("user", "item")
                     raise BadValueError(
-                        f"the column {name!r} of the {self.role} has missing values (null)",
+                        f"{own} ids in the {self.role} are missing (null)"
+                        if ids
+                        else f"the column {name!r} of the {self.role} has missing value(s) (null or NaN)",
                         f"first at row {row + find_first_null(column)}, counted from 0",
                         "drop these rows, or fill them",
                     )
@@ -146,6 +163,13 @@ class _Side:
                 held, entries = [], 0
         if held:
             yield pa.Table.from_batches(held).cast(schema)
+
+
+def _check_heads(sides: Iterable[_Side], columns: Chosen | None) -> None:
+    """Raises what reading at once would raise about types of columns: a chunk may have rows of one side alone."""
+    shown, relevant = (read_table_rows(side.read_head(), side.role, columns) for side in sides)
+    check_same_kind(shown.owners, relevant.owners, "user ids")
+    check_same_kind(shown.items, relevant.items, "item ids")
 
 
 def _decode_type(kind: pa.DataType) -> pa.DataType:

@@ -1,7 +1,7 @@
 """Chunks: two tables larger than memory, cut so that all rows of a user are in one chunk.
 
-Tables sorted by user are merged as they are read. Others are first partitioned by a hash of the user, into temporary
-files.
+Tables sorted by user are merged as they are read. Others are first partitioned by a hash of the user, into two
+temporary files that have no name: whatever ends the process, they are gone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,11 +88,9 @@ def _check_order(users: pa.ChunkedArray) -> None:
 
 
 def partition_streams(shown: Stream, relevant: Stream, parts: int) -> Generator[Chunk]:
-    """So many chunks by a hash of the user, in temporary files that are deleted when the generator is closed."""
-    with tempfile.TemporaryDirectory(prefix="bridgeval-") as folder:
-        sides = [
-            _write_parts(stream, parts, Path(folder, f"{at}.arrow")) for at, stream in enumerate((shown, relevant))
-        ]
+    """So many chunks by a hash of the user, in temporary files that are gone when the generator is closed."""
+    with tempfile.TemporaryFile() as first, tempfile.TemporaryFile() as second:
+        sides = [_write_parts(shown, parts, first), _write_parts(relevant, parts, second)]
         for part in range(parts):
             yield sides[0].read(part), sides[1].read(part)
 
@@ -103,33 +100,34 @@ class _Parts:
     """A table in parts. All are in one file: one for each part would be more than a process may open.
 
     Attributes:
-        path: of the file, in Arrow's format, whose batches can be read in any order.
+        reader: of the file, in Arrow's format, whose batches can be read in any order.
         places: the batches of each part.
     """
 
-    path: Path
+    reader: Any
     places: list[list[int]]
 
     def read(self, part: int) -> pa.Table:
-        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
-            return pa.Table.from_batches([reader.get_batch(place) for place in self.places[part]], reader.schema)
+        batches = [self.reader.get_batch(place) for place in self.places[part]]
+        return pa.Table.from_batches(batches, self.reader.schema)
 
 
-def _write_parts(stream: Stream, parts: int, path: Path) -> _Parts:
+def _write_parts(stream: Stream, parts: int, file: IO[bytes]) -> _Parts:
     places: list[list[int]] = [[] for _ in range(parts)]
     written = 0
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, stream.schema) as writer:
+    with pa.ipc.new_file(pa.PythonFile(file, "w"), stream.schema) as writer:
         for piece in stream.pieces():
             part_of = assign_parts(piece[stream.user], parts)
             order = np.argsort(part_of.astype(np.min_scalar_type(parts)), kind="stable")
             table = piece.take(pa.array(order))
-            ends = np.cumsum(np.bincount(part_of, minlength=parts)).tolist()
-            for own, (start, end) in zip(places, pairwise([0, *ends]), strict=True):
+            present, starts = np.unique(part_of[order], return_index=True)
+            for part, (start, end) in zip(present, pairwise([*starts.tolist(), len(table)]), strict=True):
                 for batch in table.slice(start, end - start).combine_chunks().to_batches():
                     writer.write_batch(batch)
-                    own.append(written)
+                    places[part].append(written)
                     written += 1
-    return _Parts(path, places)
+    file.flush()
+    return _Parts(pa.ipc.open_file(pa.PythonFile(file, "r")), places)
 
 
 def assign_parts(users: pa.ChunkedArray, parts: int) -> npt.NDArray[np.int32]:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -45,18 +46,21 @@ def open_dataset(path: str) -> pa_dataset.Dataset | None:
     import pyarrow.dataset as pa_dataset
 
     text = pa_dataset.CsvFileFormat(pa_csv.ParseOptions(delimiter=separator))
-    dataset = read_or_explain(path, lambda: pa_dataset.dataset(files, format=text))
+    # Of a part without rows nobody knows the types.
+    for file in files:
+        dataset = read_or_explain(path, partial(pa_dataset.dataset, file, format=text))
+        if not all(pa.types.is_null(field.type) for field in dataset.schema):
+            break
     check_text(dataset.schema, path)
-    return dataset
+    return read_or_explain(path, lambda: pa_dataset.dataset(files, dataset.schema, text))
 
 
 def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """Reads a data set in order, in batches of about `rows` rows."""
-    pieces = _split_row_groups(dataset) if dataset.format.default_extname == "parquet" else dataset.get_fragments()
-    for piece in pieces:
+    for piece in read_or_explain(dataset.files[0], lambda: _list_pieces(dataset)):
         try:
             yield from _scan(piece, dataset, columns, rows)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             turned = "conversion error" in str(error)
             raise InputError(
                 f"{piece.path!r} cannot be read to its end",
@@ -68,9 +72,11 @@ def read_batches(dataset: pa_dataset.Dataset, columns: list[str], rows: int) -> 
             ) from error
 
 
-def _split_row_groups(dataset: pa_dataset.Dataset) -> Iterator[pa_dataset.Fragment]:
-    """Row groups one by one, because a scan of the whole file reads ahead by up to a gigabyte."""
-    return (group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group())
+def _list_pieces(dataset: pa_dataset.Dataset) -> list[pa_dataset.Fragment]:
+    """Row groups one by one, because a scan of the whole file reads ahead by up to a gigabyte; files of text."""
+    if dataset.format.default_extname != "parquet":
+        return list(dataset.get_fragments())
+    return [group for fragment in dataset.get_fragments() for group in fragment.split_by_row_group()]
 
 
 def _scan(
@@ -112,8 +118,10 @@ class FileTable(Schematic):
         if self.dataset.format.default_extname != "parquet":
             rows = sum(map(os.path.getsize, self.dataset.files)) // BYTES_PER_LINE
             return rows, rows
-        rows = int(self.dataset.count_rows())
-        return rows, rows if not is_list(self.schema.field(item).type) else self._count_entries(item)
+        path = self.dataset.files[0]
+        rows = read_or_explain(path, lambda: int(self.dataset.count_rows()))
+        listed = is_list(self.schema.field(item).type)
+        return rows, read_or_explain(path, lambda: self._count_entries(item)) if listed else rows
 
     def _count_entries(self, item: str) -> int:
         """The entries of a column of lists, from the metadata of the files; an empty list counts 1."""

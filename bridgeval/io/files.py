@@ -38,6 +38,8 @@ SKIPPED = "_"
 # One object whose first value is an object: a mapping, not a line with cells.
 MAPPING = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
 HEAD = 1 << 16
+# Arrow parses text in blocks of this size, and a line must fit one.
+LONGEST_LINE = 1 << 20
 COMPLETE = "is it Parquet, CSV or TSV, and complete?"
 
 
@@ -63,9 +65,25 @@ def read_table(path: str, names: Sequence[str] = (), text_ids: bool = False) -> 
     if _is_parquet(files[0]):
         table = unnest_lists(read_or_explain(path, lambda: open_parquet(files).to_table()))
     else:
-        tables = [parse_table(pa.OSFile(file), file, names, text_ids) for file in files]
-        table = read_or_explain(path, lambda: pa.concat_tables(tables))
+        tables = [parse_table(_open(file), file, names, text_ids) for file in files]
+        table = _concatenate(tables, files)
     return _cast_ids_to_text(table) if text_ids else table
+
+
+def _open(file: str) -> pa.NativeFile:
+    return read_or_explain(file, lambda: pa.OSFile(file), "check the path and its permissions")
+
+
+def _concatenate(tables: Sequence[pa.Table], files: Sequence[str]) -> pa.Table:
+    """The rows of all files. Of a part without rows nobody knows the types; others must agree."""
+    parts = [(table, file) for table, file in zip(tables, files, strict=True) if len(table)] or [(tables[0], files[0])]
+    first, own = parts[0]
+    for table, file in parts[1:]:
+        if other := next((field for field in table.schema if field not in first.schema), None):
+            found = f"{other.name!r} of type {other.type} in {file!r}"
+            raise InputError(f"{file!r} does not go on where {own!r} ends", found, "give parts of one table")
+    # Columns that a part has more or less than another are no part of one table either.
+    return read_or_explain(own, lambda: pa.concat_tables([table for table, _ in parts]))
 
 
 def open_parquet(source: str | Sequence[str], **options: Any) -> Any:
@@ -88,7 +106,7 @@ def read_schema(path: str) -> pa.Schema:
     if kind in ("parquet", "json mapping") or (kind == "json lines" and b"\n" not in head):
         return read_table(file).schema
     lines, newline, _ = head.rpartition(b"\n")
-    return parse_table(pa.BufferReader(lines + newline if newline else head), file).schema
+    return parse_table(pa.BufferReader(lines + newline), file).schema if newline else read_table(file).schema
 
 
 def find_files(path: str) -> list[str]:
@@ -103,6 +121,12 @@ def find_files(path: str) -> list[str]:
         found = [path] if os.path.exists(path) else []
     if not found:
         raise InputError("there is no file to read", f"{path!r}", "check the path; a folder must hold .parquet files")
+    for file in found:
+        # A pipe would wait for a writer.
+        if not os.path.isfile(file):
+            raise InputError(
+                f"{file!r} is no file", f"one of {len(found)} of {path!r}", "give files, or a narrower glob"
+            )
     empty = [file for file in found if not os.path.getsize(file)]
     if empty:
         raise InputError("the file is empty", f"{empty[0]!r} has 0 bytes", "write it again")
@@ -170,7 +194,7 @@ def detect_kind(head: bytes) -> Kind:
 
 def read_head(path: str) -> bytes:
     """The first bytes of a file, decompressed."""
-    with pa.OSFile(find_files(path)[0]) as opened:
+    with _open(find_files(path)[0]) as opened:
         codec = _detect_codec(opened.read(4))
         opened.seek(0)
         if codec is None:
@@ -222,7 +246,7 @@ def _is_run(row: Sequence[str]) -> bool:
 
 def _parse_text(data: pa.Buffer, path: str, names: Sequence[str], text_ids: bool) -> pa.Table:
     """A table with a header, or with `names`. The separator is detected from the first line."""
-    first = data[:HEAD].to_pybytes().split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+    first = data[:LONGEST_LINE].to_pybytes().split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
     separator = next((mark for mark in ("\t", ",", ";", "|") if mark in first), None)
     if separator is None:
         separator = " " if names and " " in first else ","
@@ -333,5 +357,6 @@ def read_or_explain(path: str, read: Callable[[], Any], hint: str = COMPLETE) ->
     """The result of `read`; if it fails, an error that names the path."""
     try:
         return read()
-    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path!r} cannot be read", str(error).splitlines()[0], hint) from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"{path!r} cannot be read", lines[0], hint) from error

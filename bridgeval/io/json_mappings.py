@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from bridgeval.errors import InputError
+from bridgeval.io.documents import parse_json
 from bridgeval.io.listings import NAMES
 
 # The key under which MTEB names the model; beside it a key for each subset, with a key for each split.
@@ -21,11 +22,7 @@ def tabulate_mapping(text: bytes, path: str) -> pa.Table:
     >>> tabulate_mapping(b'{"q1": {"d1": 0.9, "d2": 0.4}, "q2": {}}', "run.json").to_pydict()
     {'user_id': ['q1', 'q2'], 'item_id': [['d1', 'd2'], []], 'relevance': [[0.9, 0.4], []]}
     """
-    try:
-        value = json.loads(text.decode("utf-8-sig"))
-    except ValueError as error:
-        hint = "is it complete? A file with several values has one in each line"
-        raise InputError(f"{path!r} cannot be read as JSON", str(error), hint) from error
+    value = parse_json(text, path, "is it complete? A file with several values has one in each line")
     lists = _pick_predictions(value, path) if MTEB in value else value
     for user, numbers in lists.items():
         if not isinstance(numbers, Mapping) or not all(map(_is_number, numbers.values())):

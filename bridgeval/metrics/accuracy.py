@@ -34,6 +34,7 @@ from bridgeval.metrics.blocks.gains import (
     IdealDCG,
     ListDCG,
     RelevantGains,
+    check_discount,
     check_gain,
     is_never_negative,
     weigh_places,
@@ -50,7 +51,7 @@ from bridgeval.metrics.blocks.hits import (
     early_places,
     sum_places,
 )
-from bridgeval.metrics.blocks.ranked_pairs import Negatives, PairShares, Tied
+from bridgeval.metrics.blocks.ranked_pairs import MeanShare, Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
@@ -423,7 +424,7 @@ class DCG(PrefixMetric):
             "shifted", WarpRec's 2^(r + 1) - 1, where an item with a gain below 0, though it is not relevant, takes r
             away; or a list with the gains of grades 0, 1, 2, ...
         discount: "log2", 1 / log2(j + 1); "ln", 1 / ln(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1
-            and 2 alone; "position", 1 / j.
+            and 2 alone; "position", 1 / j; or a number p, p^(j - 1).
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "DCG@2")["DCG@2"], 4)
@@ -440,6 +441,7 @@ class DCG(PrefixMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_gain(self.name, self.gain)
+        check_discount(self.name, self.discount)
 
     @property
     def bounds(self) -> Bounds:
@@ -466,7 +468,7 @@ class nDCG(PrefixMetric):
             with gain 1 whatever P is; "listed", the min(k, P, n) highest gains; "all", all P gains, not cut at k;
             "found", the k highest gains of the list itself; "hits", those of its first k places.
         discount: "log2", 1 / log2(j + 1); "ln", 1 / ln(j + 1); "jarvelin", 1 / max(1, log2 j), which leaves places 1
-            and 2 alone; "position", 1 / j.
+            and 2 alone; "position", 1 / j; or a number p, p^(j - 1).
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "nDCG@2")["nDCG@2"], 4)
@@ -484,6 +486,7 @@ class nDCG(PrefixMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_gain(self.name, self.gain)
+        check_discount(self.name, self.discount)
         if self.ideal in ("found", "hits"):
             refuse_average(self, f"ideal={self.ideal!r}")
         if self.ideal == "k" and self.k == WHOLE:
@@ -707,9 +710,7 @@ class AUC(UserMetric):
         return replace(super().needs(), depth=0) | CANDIDATES
 
     def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
-        total = torch.where(pairs.found, pairs.share, 0.0).sum(1)
-        return total / blocks[RelevantCount(self.relevance)].clamp(min=1)
+        return blocks[MeanShare(PairShares(self.ranking, self.relevance, self.tied, self.negatives))]
 
     @property
     def pooled(self) -> bool:

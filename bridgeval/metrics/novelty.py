@@ -24,7 +24,7 @@ from bridgeval.engine.metric import TopKMetric
 from bridgeval.engine.needs import Needs, baseline_column
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, discounts, is_never_negative
+from bridgeval.metrics.blocks.gains import DiscountedGains, Gain, is_never_negative, weigh_places
 from bridgeval.metrics.blocks.hits import HitPlaces, Repeated
 from bridgeval.metrics.blocks.listed_items import ListedItems, ListSums, list_length
 
@@ -91,7 +91,7 @@ class ListNovelty(Block[Cumulative]):
 
     def make(self, blocks: Blocks) -> Cumulative:
         items = blocks[ListedItems(self.ranking)]
-        cells = by_item(blocks[self.novelty], items) * discounts("log2", len(items), blocks.device)[:, None]
+        cells = by_item(blocks[self.novelty], items) * weigh_places(blocks, "log2")[: len(items), None]
         return Cumulative.of_cells(blocks.cutoffs, cells, dim=0)
 
 
@@ -101,7 +101,8 @@ def expected_novelty(blocks: Blocks, metric: EFD | EPC, novelty: ItemNovelty) ->
         total = blocks[ListNovelty(novelty, metric.ranking)].up_to(metric.k)
     else:
         total = blocks[HitNovelty(novelty, metric.gain, metric.ranking, metric.relevance)].up_to(metric.k)
-    return total / discounts("log2", metric.k, blocks.device).sum()
+    sums = blocks.lookup.once(("sum of discounts", metric.k), lambda: weigh_places(blocks, "log2")[: metric.k].sum())
+    return total / sums
 
 
 def _is_never_negative(metric: EFD | EPC) -> bool:

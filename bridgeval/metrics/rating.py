@@ -12,7 +12,7 @@ from bridgeval.batch.kernels import sum_by_code
 from bridgeval.engine.bases import Joined, RowMetric
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.state import State, Sums
-from bridgeval.engine.summary import NEVER_NEGATIVE, Bounds, Result
+from bridgeval.engine.summary import NEVER_NEGATIVE, Result
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class R2(RatingError):
 
     name = "R2"
     higher_is_better = True
-    bounds: Bounds = (-torch.inf, 1.0)
+    bounds = (-torch.inf, 1.0)
 
     bias: Literal["counted", "removed"] = field(default="counted", kw_only=True)
     constant: Literal["undefined", "zero"] = field(default="undefined", kw_only=True)
@@ -145,13 +145,15 @@ class R2(RatingError):
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:
             return super().compute(state)
-        sums = torch.as_tensor(state["sums"], dtype=torch.float64).expand(5)
+        sums = torch.as_tensor(state["sums"], dtype=torch.float64, device="cpu").expand(5)
         return Result(float(self._explain(*sums)), notes={"pairs": int(sums[0])})
 
     @staticmethod
     def _parts(pairs: Any) -> tuple[Tensor, ...]:
-        errors = pairs.predicted - pairs.actual
-        return torch.ones_like(errors), errors, errors.square(), pairs.actual, pairs.actual.square()
+        errors, actual, there = pairs.predicted - pairs.actual, pairs.actual, torch.ones_like(pairs.actual)
+        if pairs.known is not None:
+            errors, actual, there = (one.masked_fill(~pairs.known, 0) for one in (errors, actual, there))
+        return there, errors, errors.square(), actual, actual.square()
 
     def _explain(self, count: Tensor, errors: Tensor, squares: Tensor, actual: Tensor, spread: Tensor) -> Tensor:
         missed = squares - errors.square() / count if self.bias == "removed" else squares

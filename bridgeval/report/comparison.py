@@ -101,13 +101,16 @@ class Comparison(Exports):
         who = (
             [] if len(self.names) == 2 else [d.system if d.baseline == self.baseline else f"{d.system} - {d.baseline}"]
         )
+        values = (d.value, d.baseline_value)
+        # A count, of items for example, has no decimals.
+        whole = d.method != "paired" and all(float(one).is_integer() for one in values) and max(values) > 1
+        show, signed = ("{:,.0f}".format, "{:+,.0f}".format) if whole else (format_number, format_signed)
         return [
             d.metric,
             *who,
-            format_number(d.value),
-            format_number(d.baseline_value),
-            f"{format_signed(d.difference)} {d.mark}".strip(),
-            "" if math.isnan(d.low) else f"{format_signed(d.low)} .. {format_signed(d.high)}",
+            *map(show, values),
+            f"{signed(d.difference)} {d.mark}".strip(),
+            "" if math.isnan(d.low) else f"{signed(d.low)} .. {signed(d.high)}",
             format_p(d.adjusted),
             f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.method == "paired" else "",
             "" if math.isnan(d.d_z) else f"{d.d_z:+.3f}",

@@ -187,7 +187,7 @@ class Exports(ABC):
     def footnotes(self) -> list[str]:
         """Sentences on the users counted, and on slices."""
         worst = [
-            f"{name}: {line}" if name else line
+            show_hidden(f"{name}: {line}" if name else line)
             for name, report in self.systems.items()
             for line in (report.slices.headlines() if report.slices else ())
         ]

@@ -17,6 +17,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import DuplicateRowsWarning, InputError, MissingContextWarning, UnknownMetricError, warn_caller
 from bridgeval.io.origin import Origin
 from bridgeval.report.exports import Exports
+from bridgeval.report.plain_text import show_hidden
 from bridgeval.report.table_view import format_note
 from bridgeval.tables.slice_labels import Labels, read_slice_labels
 
@@ -128,6 +129,7 @@ class Report(Exports, Mapping[str, float]):
         by: the kinds of slices that were asked for.
         item_slices: per-user values in slices of items.
         origin: the kind of frame that the lists came in.
+        device: where it ran, e.g. "cpu" or "cuda:0".
     """
 
     results: Mapping[str, Result]
@@ -140,6 +142,7 @@ class Report(Exports, Mapping[str, float]):
     by: tuple[Labels, ...] = ()
     item_slices: tuple[ItemSlice, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    device: str = field(default="cpu", compare=False)
 
     @property
     def systems(self) -> Mapping[str, Report]:
@@ -207,7 +210,7 @@ class Report(Exports, Mapping[str, float]):
         return self.origin.restore(UserTable.side_by_side(tables) if wide else UserTable.together(tables))
 
     def __str__(self) -> str:
-        slices = self.slices.headlines() if self.slices else []
+        slices = [show_hidden(line) for line in self.slices.headlines()] if self.slices else []
         sentences = self.population.sentences(self.metrics.values())
         return "\n".join([str(self.wide()), "", *sentences, *self.notes(), *slices])
 
@@ -273,11 +276,13 @@ def build_report(
     loader: str = "",
     label: str = "",
     is_part: bool = False,
+    device: str = "cpu",
 ) -> Report:
     """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored.
 
     Args:
         is_part: whether others will be merged with it, so that it may have no user.
+        device: where it ran.
     """
     notes = next(iter(results.values())).notes
     population = Population.of(notes)
@@ -294,7 +299,7 @@ def build_report(
     found = {name: results[metric] for name, metric in named.items()}
     if not is_part:
         _refuse_nobody(found, population)
-    return Report(found, named, population, loader, collected, label)
+    return Report(found, named, population, loader, collected, label, device=device)
 
 
 def _warn(notes: Mapping[str, Any], population: Population, asked: Iterable[Metric]) -> None:

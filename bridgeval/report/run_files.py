@@ -6,7 +6,6 @@ may write to a folder while others read it. The JSON file comes last: a run is t
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import secrets
@@ -18,6 +17,7 @@ from typing import Any
 
 from bridgeval.engine.state import UserTable
 from bridgeval.errors import BadParameterError, InputError
+from bridgeval.io.documents import read_json
 from bridgeval.report.exports import Exports, Reports, write_text
 from bridgeval.report.manifest import Described
 from bridgeval.report.report import Report
@@ -70,7 +70,7 @@ class Run:
 
     def read_tables(self) -> Mapping[str, UserTable]:
         """Metric -> per-user values."""
-        return read_user_values(self.per_user)[self.system] if self.per_user.exists() else {}
+        return read_user_values(self.per_user).get(self.system, {}) if self.per_user.exists() else {}
 
     def mark(self, metric: str) -> str:
         """A metric's name with the report's label, as in `rows`."""
@@ -125,17 +125,20 @@ def _write_run(system: str, report: Report, manifest: Mapping[str, Any], folder:
 
 def read_run(path: Path) -> Run | None:
     """The run of a JSON file; None if the file is something else."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        about = document["manifest"]["run"]
-        created = datetime.fromisoformat(about["created"])
-        rows = {row["metric"]: _read_row(row) for row in document["results"] if row["slice"] == EVERYONE}
-    except (KeyError, TypeError):
+    from bridgeval.report.saved_reports import check_report, is_run
+
+    hint = "it is among the runs: remove or repair the file"
+    document = read_json(path, hint)
+    if not is_run(document):
         return None
+    check_report(document, os.fspath(path), hint)
+    about = document["manifest"]["run"]
+    try:
+        created = datetime.fromisoformat(about["created"])
     except ValueError as error:
-        raise InputError(
-            f"{os.fspath(path)!r} is among the runs and cannot be read", str(error), "remove or repair the file"
-        ) from error
+        raise InputError(f"{os.fspath(path)!r} has no time", str(error), hint) from error
+    created = created if created.tzinfo else created.replace(tzinfo=UTC)
+    rows = {row["metric"]: _read_row(row) for row in document["results"] if row["slice"] == EVERYONE}
     inputs = document["manifest"].get("inputs", {})
     return Run(path, created, about["system"], tuple(about["tags"]), rows, about["label"], inputs)
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pa_parquet
 from bridgeval.engine.state import Floats, UserTable
 from bridgeval.errors import InputError, MisalignedError
 from bridgeval.io.columns import USER, find_named
+from bridgeval.io.files import read_or_explain
 from bridgeval.io.outputs import written_beside
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
@@ -135,7 +136,7 @@ def is_user_values(path: Any) -> bool:
     with open(file, "rb") as opened:
         if opened.read(4) != b"PAR1":
             return False
-    names = pa_parquet.read_schema(file).names
+    names = read_or_explain(file, lambda: pa_parquet.read_schema(file)).names
     return {"metric", "value"} <= set(names) and len(find_named(names, USER)) == 1
 
 
@@ -167,14 +168,23 @@ def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTa
     The column of users may have any name that is known for users, as `Report.per_user` gives the caller's. In a table
     of several runs, a run is a system.
     """
-    table = pa_parquet.read_table(path, partitioning=_name_partitions(path))
-    (user,) = find_named(table.column_names, USER)
+    name = os.fspath(path)
+    table = read_or_explain(name, lambda: pa_parquet.read_table(path, partitioning=_name_partitions(path)))
+    users = find_named(table.column_names, USER)
+    if len(users) != 1 or not {"metric", "value"} <= set(table.column_names):
+        raise _no_values(name, f"columns {', '.join(map(repr, table.column_names))}")
+    (user,) = users
     system = next((name for name in ("system", "run") if name in table.column_names), None)
     table = table.select([name for name in (system, "metric", user, "value") if name is not None])
     table = table.rename_columns({user: "user", **({} if system is None else {system: "system"})})
     if system is None:
         table = table.append_column("system", pa.array([""] * len(table)))
-    table = table.set_column(table.column_names.index("system"), "system", table["system"].cast(pa.string()))
+    texts = [pa.field(one, pa.string()) for one in ("system", "metric")]
+    wanted = pa.schema([*texts, table.schema.field("user"), pa.field("value", pa.float64())])
+    table = read_or_explain(name, lambda: table.select(wanted.names).cast(wanted))
+    nameless = next((one for one in ("system", "metric") if table[one].null_count), None)
+    if nameless or not len(table):
+        raise _no_values(name, f"rows without a {nameless}" if nameless else "no rows")
     found: dict[str, dict[str, UserTable]] = {}
     for system in pc.unique(table["system"]).to_pylist():
         own = table.filter(pc.equal(table["system"], system))
@@ -183,6 +193,11 @@ def read_user_values(path: str | os.PathLike[str]) -> dict[str, dict[str, UserTa
             for metric in pc.unique(own["metric"]).to_pylist()
         }
     return found
+
+
+def _no_values(path: str, found: str) -> InputError:
+    hint = "give a file that `evaluate --per-user` or report.save wrote"
+    return InputError(f"{path!r} holds no per-user values", found, hint)
 
 
 def write_user_values(systems: Mapping[str, Mapping[str, UserTable]], path: str | os.PathLike[str]) -> None:

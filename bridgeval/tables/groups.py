@@ -76,10 +76,10 @@ def read_ids(value: Any, what: str) -> Ids:
         ids = value
     elif is_frame(value) and hasattr(value, "columns"):
         ids, _ = split_id(to_table(value), "user" if "user" in what else "item", what)
-    elif not isinstance(value, Iterable):
-        raise InputError(
-            f"{what} cannot be read", f"an object of type {type(value).__name__}", "give a sequence of ids, or a frame"
-        )
+    elif not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        # Text is a sequence too, of letters, which nobody means.
+        found = f"{value!r}" if isinstance(value, str | bytes) else f"an object of type {type(value).__name__}"
+        raise InputError(f"{what} cannot be read", found, "give a sequence of ids, a frame, or a file that exists")
     else:
         ids = Ids.of(value if isinstance(value, np.ndarray) else list(value), f"ids in {what}")
     if not len(ids):

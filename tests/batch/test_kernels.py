@@ -12,6 +12,7 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bridgeval.batch import kernels
+from bridgeval.engine.state import Moments
 
 PAD = 30
 # Codes that do not fit into 32 bits together with their column.
@@ -180,6 +181,14 @@ def test_first_cells_are_added_up_along_either_dimension(shape, counts, determin
         torch.use_deterministic_algorithms(False)
 
 
+@pytest.mark.parametrize("shape", [(1, 3, 4), (2, 9, 5), (2, 0, 3)])
+@pytest.mark.parametrize("counts", [(1,), (2, 3, 12), (5,)])
+def test_bits_are_those_of_any_of_the_first_words(shape, counts):
+    words = np.random.default_rng(7).integers(0, 1 << 20, shape) & np.random.default_rng(8).integers(0, 1 << 20, shape)
+    expected = np.stack([np.bitwise_or.reduce(words[:, :count], axis=1) for count in counts], axis=1)
+    assert kernels.unite_bits(torch.from_numpy(words), counts).tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("rows", [[], [3], [0, 0, 2, 2, 2, 5]])
 def test_entries_are_numbered_within_their_row(rows):
     expected = [rows[: at + 1].count(row) for at, row in enumerate(rows)]
@@ -210,6 +219,15 @@ def test_entries_are_added_up_to_each_cutoff(cutoffs):
     sums = [[float((row[:k] * flags[at, :k]).sum()) for at, row in enumerate(values)] for k in cutoffs]
     assert kernels.sum_at_cutoffs(rows, places, cutoffs, 7).tolist() == counts
     assert kernels.sum_at_cutoffs(rows, places, cutoffs, 7, torch.from_numpy(values[flags])).tolist() == sums
+
+
+def test_moments_of_rows_are_those_of_each_row():
+    values = torch.tensor([[1.0, 2.0, 6.0], [math.nan, 3.0, 9.0], [math.nan, 1.0, 1.0], [math.inf, 1.0, 2.0]])
+    counted = torch.tensor([[True] * 3, [True, True, False], [True, False, False], [True] * 3])
+    rows = zip(*(part.tolist() for part in kernels.measure_rows(values, counted)), strict=True)
+    for row, kept, found in zip(values.numpy(), counted.numpy(), rows, strict=True):
+        # NaN is not equal to itself: as text it is.
+        assert str(Moments.from_row(*found)) == str(Moments.of(row[kept].astype(np.float64)))
 
 
 def test_the_choice_holds_in_other_threads_and_ends_with_the_block(chosen):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bridgeval.batch.rank_counts import count_in_scores
+from bridgeval.batch.rank_counts import count_in_scores, pick_scores
 from bridgeval.batch.ranking import Ranking, RelevantLists, rank
 from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
 from bridgeval.batch.transfer import Cargo
@@ -56,7 +56,8 @@ def test_candidates_above_are_counted_as_loops_count_them(ties, masked, decided)
     valid = np.arange(4) < lengths[:, None]
     items = torch.from_numpy(np.where(valid, wanted, 13))
     relevant = RelevantLists(items, torch.ones(50, 4), torch.from_numpy(valid), torch.zeros(50, 4))
-    found = count_in_scores(batch, Ranking(ties=ties, masked=masked), relevant, decided=decided)
+    ranking = Ranking(ties=ties, masked=masked)
+    found = count_in_scores(batch, ranking, relevant, pick_scores(batch, ranking, relevant), decided=decided)
     order = {
         "item_descending": lambda c: codes[c],
         "item_ascending": lambda c: -codes[c],

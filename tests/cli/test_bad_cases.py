@@ -41,7 +41,7 @@ def bad(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "code", "said", "hint"),
     [
-        ("evaluate recs.csv truth.csv --metrik nDCG@5", WRONG_COMMAND, "No such option '--metrik'", "--help"),
+        ("evaluate recs.csv truth.csv --metrik nDCG@5", WRONG_COMMAND, "No such option", "--help"),
         ("evaluat recs.csv truth.csv", WRONG_COMMAND, "No such command 'evaluat'", "bridgeval --help"),
         ("evaluate recs.csv", WRONG_COMMAND, "only one was given", "evaluate --help"),
         ("evaluate", WRONG_COMMAND, "RECS and TRUTH are missing", "evaluate --help"),

@@ -132,7 +132,7 @@ def test_exit_code_1_where_a_worsened_copy_is_checked_with_junit_and_markdown(fo
         ("none.json", "MRR@10=1%", "there is no baseline"),
         ("means.json", "MRR@10=1%", "means but no per-user values"),
         ("gone.json", "MRR@10=1%", "it cannot be evaluated again: there is no file to read"),
-        ("text.json", "MRR@10=1%", "neither a report nor per-user values"),
+        ("text.json", "MRR@10=1%", "is not a report"),
         ("old.json", "nDCG@7=1%", "no per-user values of nDCG@7"),
         ("old.json", "MRR@10=lots", "the largest acceptable drop"),
         ("old.json", "MMR@10=1%", "there is no metric"),

@@ -162,8 +162,8 @@ def test_text_is_read_ahead_by_a_bounded_number_of_blocks(tmp_path, monkeypatch)
 
 TEXT = "user_id,item_id,gain\n" + "7,3,1\n" * 300_000
 LATE = {
-    "an id that is missing": (",4,1\n", "the column 'user_id' of the relevance has missing values", "row 300000"),
-    "a gain that is missing": ("8,4,\n", "the column 'gain' of the relevance has missing values", "row 300000"),
+    "an id that is missing": (",4,1\n", "user ids in the relevance are missing (null)", "row 300000"),
+    "a gain that is missing": ("8,4,\n", "the column 'gain' of the relevance has missing value(s)", "row 300000"),
     "text among numbers": ("x,4,1\n", "cannot be read to its end", "invalid value 'x'"),
     "a line cut short": ("8,4\n", "cannot be read to its end", "got 2"),
 }

@@ -100,3 +100,12 @@ def test_users_without_an_early_hit_may_drop_out():
 def test_parameters_without_a_meaning_are_refused(name):
     with pytest.raises(BadParameterError):
         bridgeval.parse(name)
+
+
+def test_a_number_is_a_geometric_discount():
+    # Hits at places 1 and 3 of two relevant items: 1 + 1/4, of at best 1 + 1/2.
+    names = ["DCG(discount=0.5)@3", "nDCG(discount=0.5)@3"]
+    report = bridgeval.evaluate({1: ["a", "x", "b"]}, {1: ["a", "b"]}, names)
+    assert list(report.values()) == pytest.approx([1.25, 1.25 / 1.5])
+    with pytest.raises(BadParameterError, match="discount='steep'"):
+        bridgeval.parse("nDCG(discount='steep')@3")

@@ -106,6 +106,15 @@ def test_counts_have_no_decimals() -> None:
     assert values == {"ItemCoverage@2": "4", "MRR@2": "0.3333"}
 
 
+def test_counts_of_a_comparison_have_no_decimals() -> None:
+    # 12 items against the same and one more.
+    truth = {user: ["x"] for user in range(12)}
+    old = {user: [f"i{user}"] if user else ["x"] for user in range(12)}
+    new = {user: [f"i{user}", "x"] for user in range(12)}
+    row = bridgeval.compare({"old": old, "new": new}, truth, ["ItemCoverage@2"]).wide().rows[0]
+    assert [cell.text for cell in row[:4]] == ["ItemCoverage@2", "13", "12", "+1"]
+
+
 def test_examples_have_a_section_in_which_ids_are_text(
     reports: bridgeval.Reports, examples: bridgeval.Examples
 ) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Block, Blocks
+from bridgeval.engine.blocks import Block, Blocks, LeftOut
 from bridgeval.engine.metric import Metric, UserMetric, UserValues
 from bridgeval.errors import BadParameterError
 
@@ -20,7 +20,7 @@ class PartValues(Block[Tensor]):
     metric: UserMetric
 
     def make(self, blocks: Blocks) -> Tensor:
-        return blocks[UserValues(self.metric)].masked_fill(~self.metric.counted(blocks), torch.nan)
+        return blocks[UserValues(self.metric)].masked_fill(blocks[LeftOut(self.metric.population)], torch.nan)
 
 
 def check_parts(name: str, metrics: Sequence[Metric]) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from bridgeval.engine.blocks import Block, Blocks, by_item
+from bridgeval.batch.kernels import unite_bits
+from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.tables.context import Table
 
@@ -54,16 +53,8 @@ def count_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Cu
     tensor([[1., 0.],
             [2., 1.]], dtype=torch.float64)
     """
-    users = items.shape[1]
-    counts = torch.zeros((len(cutoffs), users), dtype=torch.float64, device=items.device)
-    for word in words:
-        joined = torch.zeros(users, dtype=torch.int32, device=items.device)
-        for step, (start, stop) in enumerate(pairwise([0, *cutoffs])):
-            # Torch cannot reduce a dimension by "or".
-            for of_place in items[start:stop]:
-                joined |= by_item(word, of_place)
-            counts[step] += count_bits(joined)
-    return Cumulative(cutoffs, counts)
+    joined = unite_bits(words.index_select(1, items.reshape(-1)).view(len(words), *items.shape), cutoffs)
+    return Cumulative(cutoffs, count_bits(joined).sum(0).double())
 
 
 def count_bits(words: Tensor) -> Tensor:

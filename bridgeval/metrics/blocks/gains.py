@@ -18,7 +18,9 @@ from bridgeval.metrics.blocks.hits import HitList, HitPlaces, TieGroups, sum_pla
 Gain = Literal["binary", "linear", "exponential", "shifted", "threshold"]
 # A table is the gain of grade 0, of grade 1, ...
 GainOrTable = Gain | tuple[float, ...]
-Discount = Literal["log2", "ln", "jarvelin", "position"]
+DiscountName = Literal["log2", "ln", "jarvelin", "position"]
+# A number p is geometric: the weight of place j is p^(j - 1).
+Discount = DiscountName | float
 
 # 2 ** 1024 is beyond float64; ratings come nowhere near this, play counts do.
 LARGEST_EXPONENT = 1000
@@ -26,6 +28,8 @@ LARGEST_EXPONENT = 1000
 
 def apply_discount(kind: Discount, ranks: Tensor) -> Tensor:
     """The weights of places, counted from 1: float64."""
+    if isinstance(kind, int | float):
+        return kind ** (ranks - 1)
     if kind == "log2":
         return torch.log2(ranks + 1).reciprocal()
     if kind == "jarvelin":
@@ -53,6 +57,16 @@ def check_gain(name: str, gain: GainOrTable) -> None:
         raise BadParameterError(
             f"{name} has no gain={gain!r}",
             hint=f"choose one of {', '.join(map(repr, get_args(Gain)))}, or give a list: the gains of grades 0, 1, ...",
+        )
+
+
+def check_discount(name: str, discount: Discount) -> None:
+    """Raises BadParameterError unless a discount is known by name, or a number above 0, at most 1."""
+    known = discount in get_args(DiscountName) if isinstance(discount, str) else 0 < discount <= 1
+    if not known:
+        raise BadParameterError(
+            f"{name} has no discount={discount!r}",
+            hint=f"choose one of {', '.join(map(repr, get_args(DiscountName)))}, or give a number p up to 1: p^(j - 1)",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
@@ -34,7 +35,7 @@ def count_pairs(blocks: Blocks, groups: GroupCodes, items: Tensor, users: Tensor
         users: the group of each item's user, of a shape that broadcasts to that of the items.
     """
     size = groups.count + 1
-    codes, pairs = by_item(groups.codes, items) + users * size, user_group_count(blocks) * size
+    codes, pairs = torch.add(by_item(groups.codes, items), users, alpha=size), user_group_count(blocks) * size
     return sum_by_code(codes, pairs).view(-1, size)[:, :-1]
 
 

@@ -13,9 +13,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import keep_columns, sum_by_code
+from bridgeval.batch.kernels import drop_columns, sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, Counted, Ranked, Relevant, ShownColumn, ShownCount, by_item
+from bridgeval.engine.blocks import Block, Blocks, Counted, LeftOut, Ranked, Relevant, ShownColumn, ShownCount, by_item
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import RankingMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
@@ -41,7 +41,7 @@ def population(blocks: Blocks, metric: RankingMetric) -> Tensor:
 
 def counted_items(blocks: Blocks, counted: Counted, items: Tensor, rows: Tensor | None = None) -> Tensor:
     """Items `[B, N]`, or `[n]` of the users `rows`, with V in place of those of users who do not count."""
-    leave_out = ~blocks[counted]
+    leave_out = blocks[LeftOut(counted)]
     return items.masked_fill(leave_out[:, None] if rows is None else leave_out[rows], blocks.batch.shown.pad)
 
 
@@ -59,8 +59,8 @@ class ListedItems(Block[Tensor]):
     def make(self, blocks: Blocks) -> Tensor:
         if self.counted is None:
             return blocks[Ranked(self.ranking)].items[:, : blocks.cutoff].t().contiguous()
-        items, counted = blocks[ListedItems(self.ranking)], blocks[self.counted]
-        return keep_columns(items, counted, blocks.batch.shown.pad)
+        items, left_out = blocks[ListedItems(self.ranking)], blocks[LeftOut(self.counted)]
+        return drop_columns(items, left_out, blocks.batch.shown.pad)
 
 
 @dataclass(frozen=True)

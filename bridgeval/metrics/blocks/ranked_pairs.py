@@ -58,6 +58,18 @@ class PairShares(Block[RankedPairs]):
         return rest[:, None].double()
 
 
+@dataclass(frozen=True)
+class MeanShare(Block[Tensor]):
+    """The mean share of each user's relevant items, 0 for those that are not found: `[B]` float64."""
+
+    pairs: PairShares
+
+    def make(self, blocks: Blocks) -> Tensor:
+        pairs = blocks[self.pairs]
+        total = pairs.share.masked_fill(~pairs.found, 0).sum(1)
+        return total / blocks[RelevantCount(self.pairs.relevance)].clamp(min=1)
+
+
 def _check_found(blocks: Blocks, found: Tensor, relevance: Relevance) -> None:
     relevant = blocks[Relevant(relevance)]
     candidates = relevant.valid & by_item(blocks.lookup.in_catalogue, relevant.items)

@@ -13,13 +13,14 @@ from bridgeval.report.table_view import format_interval
 from bridgeval.stats.slice_results import SliceChange, SliceMean, Slices
 
 if TYPE_CHECKING:
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
 
 OF_USERS = "Slices of users: share times difference, summed over slices, is the whole difference."
 OF_ITEMS = (
     "Slices of items: users with a relevant item in the slice, evaluated against these items alone; a user may be in "
-    "several. The contribution of a slice is weighted by the share of each user's relevant items."
+    "several."
 )
+OF_ITEM_CHANGES = " The contribution of a slice is weighted by the share of each user's relevant items."
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,10 @@ def _describe(found: Slices, differing: int, drawn: int) -> str:
     else:
         said.append("The table below has all slices.")
     sides = {row.side for row in found.means}
-    if found.changes or "item" in sides:
-        said += [words for side, words in (("user", OF_USERS), ("item", OF_ITEMS)) if side in sides]
+    if found.changes and "user" in sides:
+        said.append(OF_USERS)
+    if "item" in sides:
+        said.append(OF_ITEMS + (OF_ITEM_CHANGES if found.changes else ""))
     return " ".join(said)
 
 

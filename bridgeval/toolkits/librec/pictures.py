@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from bridgeval.plugin import written_beside
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -40,7 +42,8 @@ def draw(folds: pd.DataFrame, metrics: list[str], folder: Path) -> list[Path]:
             axes.set_xticks(places, list(by_experiment))
             axes.set_title(metric)
             path = folder / f"{kind}-{_make_file_name(metric)}.png"
-            figure.savefig(path, dpi=120)
+            with written_beside(path) as beside:
+                figure.savefig(beside, dpi=120, format="png")
             written.append(path)
     return written
 

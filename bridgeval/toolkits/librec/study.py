@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridgeval.errors import InputError
-from bridgeval.plugin import is_path
+from bridgeval.plugin import is_inside, is_path
 from bridgeval.toolkits.librec.fold import Fold
 from bridgeval.toolkits.librec.study_config import Config, read_config, read_xml
 
@@ -78,6 +78,7 @@ class Study(Mapping[str, Experiment]):
         config: another configuration file, relative to the folder.
         order: "given" ranks by the order of the result files; "score" sorts each user's rows, stably.
         strict: predicted ratings must be of exactly the pairs of the test files.
+        allow_outside: whether files that the configuration names may be outside of the folder.
 
     >>> Study("no/such/study")
     Traceback (most recent call last):
@@ -91,8 +92,10 @@ class Study(Mapping[str, Experiment]):
         config: str = CONFIG,
         order: Literal["given", "score"] = "given",
         strict: bool = False,
+        allow_outside: bool = False,
     ) -> None:
         self.folder = Path(path)
+        self._allow_outside = allow_outside
         self.config_file = self.folder / config
         if not self.config_file.is_file():
             raise InputError(
@@ -160,7 +163,7 @@ class Study(Mapping[str, Experiment]):
         return read_config(own) if own.is_file() else self.config
 
     def _list_folds(self, experiment: Path, config: Config) -> dict[int, Fold]:
-        data = self.folder / self.config.data
+        data = self._check_inside(self.folder / self.config.data)
         splits = {
             int(match[1]): folder
             for folder in (data / "split").glob("cv_*")
@@ -170,6 +173,15 @@ class Study(Mapping[str, Experiment]):
             raise InputError(f"{data / 'split'} has no folds", "no folder cv_1", "was the split saved?")
         return {number: self._make_fold(experiment, config, number, splits[number]) for number in sorted(splits)}
 
+    def _check_inside(self, path: Path) -> Path:
+        if not self._allow_outside and not is_inside(path, self.folder):
+            raise InputError(
+                f"{self.config_file} names a file outside of the study",
+                f"{path}",
+                "if you trust the study, allow it: Study(..., allow_outside=True), --allow-outside as a command",
+            )
+        return path
+
     def _make_fold(self, experiment: Path, config: Config, number: int, split: Path) -> Fold:
         result = experiment / "result" / f"out-{number}.txt"
         if not result.is_file():
@@ -177,15 +189,15 @@ class Study(Mapping[str, Experiment]):
                 f"{result} is missing", f"the split has a folder {split.name}", "was the experiment finished?"
             )
         data = split.parent.parent
-        ratings = [data / name for name in self.config.ratings]
+        ratings = [self._check_inside(data / name) for name in self.config.ratings]
         return Fold(
             result,
             split / "test.txt",
             _if_exists(split / "train.txt"),
             _if_exists(experiment / "original" / result.name),
             tuple(ratings) if ratings and all(path.is_file() for path in ratings) else (),
-            _if_exists(data / self.config.item_features) if self.config.item_features else None,
-            _if_exists(data / self.config.user_features) if self.config.user_features else None,
+            _if_exists(self._check_inside(data / self.config.item_features)) if self.config.item_features else None,
+            _if_exists(self._check_inside(data / self.config.user_features)) if self.config.user_features else None,
             config.ranking,
             self.order,
             strict=self.strict,

@@ -46,7 +46,7 @@ def respell_trec_eval(name: str) -> str:
     found = re.fullmatch(rf"({'|'.join(parameters)})_(\d*\.\d+)", name)
     if found is not None:
         return f"{found[1]}({parameters[found[1]]}={found[2]})"
-    return re.sub(r"^(P|recall|success|map_cut|ndcg_cut|relative_P)_(\d+)$", r"\1@\2", name)
+    return re.sub(r"^(P|recall|success|map_cut|ndcg_cut|relative_P)_(\d+)(\(.*\))?$", r"\1\3@\2", name)
 
 
 LEVEL = {"names": {"relevance_level": "at_least"}}
@@ -94,6 +94,7 @@ TREC_EVAL = Convention(
     version="pytrec_eval-terrier 0.5.11",
     verified="goldens",
     respell=respell_trec_eval,
+    aliases=("pytrec_eval",),
 )
 
 
@@ -145,7 +146,13 @@ def respell_ir_measures(name: str) -> str:
 
     >>> respell_ir_measures("IPrec(rel=2)@0.5"), respell_ir_measures("NumRet(rel=1)"), respell_ir_measures("nDCG@5")
     ('IPrec(rel=2, recall=0.5)', 'NumRelRet(rel=1)', 'nDCG@5')
+    >>> respell_ir_measures("nDCG(gains={0:0,2:5})@5")
+    'nDCG(gains=[0, 0, 5])@5'
     """
+    if table := re.search(r"gains=\{([-\d.:, ]*)\}", name):
+        gains = dict(re.findall(r"(\d+)\s*:\s*(-?[\d.]+)", table[1]))
+        listed = ", ".join(gains.get(str(grade), "0") for grade in range(1 + max(map(int, gains), default=0)))
+        name = name.replace(table[0], f"gains=[{listed}]")
     name = name.replace("NumRet(rel=", "NumRelRet(rel=").replace("SetP(relative=True", "SetRelativeP(")
     name = name.replace("(, ", "(").replace("()", "")
     found = re.fullmatch(r"IPrec(?:\((.*)\))?@(\d*\.\d+)", name)
@@ -231,6 +238,18 @@ BEIR = Convention(
     verified="goldens",
     caveat="numbers are rounded to 5 places there",
 )
+
+
+def respell_mteb(name: str) -> str:
+    """MTEB's own spelling as a name here.
+
+    >>> respell_mteb("ndcg_at_10"), respell_mteb("precision_at_5"), respell_mteb("MRR@10")
+    ('ndcg@10', 'P@5', 'MRR@10')
+    """
+    name = re.sub(r"^hit_rate_at_", "HitRate_at_", re.sub(r"^precision_at_", "P_at_", name))
+    return re.sub(r"^(\w+)_at_(\d+)$", r"\1@\2", name)
+
+
 MTEB = Convention(
     "mteb",
     {
@@ -246,7 +265,18 @@ MTEB = Convention(
     version="2.26.24",
     verified="goldens",
     caveat="numbers are rounded to 5 places there; before August 2026 MRR kept the order of the run",
+    respell=respell_mteb,
 )
+
+
+def respell_sentence_transformers(name: str) -> str:
+    """A key of the evaluator as a name here: without the data set and the similarity.
+
+    >>> respell_sentence_transformers("cosine_ndcg@10"), respell_sentence_transformers("nano_dot_accuracy@1")
+    ('ndcg@10', 'accuracy@1')
+    """
+    return re.sub(r"^(.*_)?(cosine|dot|euclidean|manhattan)_(?=\w+@)", "", name)
+
 
 SENTENCE_TRANSFORMERS_RULES: dict[str, Any] = {"ties": "text_ascending"}
 SENTENCE_TRANSFORMERS = Convention(
@@ -263,7 +293,18 @@ SENTENCE_TRANSFORMERS = Convention(
     "text, ascending",
     version="6.2.0",
     verified="goldens",
+    respell=respell_sentence_transformers,
 )
+
+
+def respell_llama_index(name: str) -> str:
+    """A name of llama-index's registry, in place of the class, as a name here.
+
+    >>> respell_llama_index("hit_rate"), respell_llama_index("ap"), respell_llama_index("MRR")
+    ('HitRate', 'AveragePrecision', 'MRR')
+    """
+    return {"hit_rate": "HitRate", "ap": "AveragePrecision"}.get(name, name)
+
 
 LLAMA_INDEX_RULES: dict[str, Any] = {"users": "both", "ties": "given"}
 LLAMA_INDEX = Convention(
@@ -285,6 +326,8 @@ LLAMA_INDEX = Convention(
     "llama-index: the retriever's whole list; an empty side is an error there and does not count here",
     version="0.14.25",
     verified="goldens",
+    respell=respell_llama_index,
+    aliases=("llama-index-core",),
 )
 HAYSTACK_RULES: dict[str, Any] = {"users": "listed", "ties": "given"}
 HAYSTACK = Convention(
@@ -299,7 +342,23 @@ HAYSTACK = Convention(
     "haystack: every question, 0 without truth, the whole list; recall is 0 or 1 by default (single_hit)",
     version="3.4.0",
     verified="goldens",
+    aliases=("haystack-ai",),
 )
+
+
+def respell_mlflow(name: str) -> str:
+    """A key of MLflow's results as a name here.
+
+    >>> respell_mlflow("ndcg_at_3"), respell_mlflow("recall_at_5/mean"), respell_mlflow("precision_at_3/p90")
+    ('ndcg_at_k@3', 'recall_at_k@5', 'precision_at_k(over="p90")@3')
+    """
+    found = re.fullmatch(r"(precision|recall|ndcg)_at_(\d+)(?:/(mean|variance|p90))?", name)
+    if found is None:
+        return name
+    over = f'(over="{found[3]}")' if found[3] in ("variance", "p90") else ""
+    return f"{found[1]}_at_k{over}@{found[2]}"
+
+
 MLFLOW_RULES: dict[str, Any] = {"users": "listed", "ties": "given"}
 MLFLOW = Convention(
     "mlflow",
@@ -313,6 +372,7 @@ MLFLOW = Convention(
     "lists are measured against short ideal lists",
     version="3.17.2",
     verified="goldens",
+    respell=respell_mlflow,
 )
 
 RETRIEVAL = (TREC_EVAL, RANX, IR_MEASURES, BEIR, MTEB, SENTENCE_TRANSFORMERS, LLAMA_INDEX, HAYSTACK, MLFLOW)

@@ -44,6 +44,7 @@ SKLEARN = Convention(
     "scikit-learn: linear gains, equal scores averaged; a row without a relevant label scores 0 in nDCG and 1 in LRAP",
     version="1.9.1",
     verified="goldens",
+    aliases=("scikit-learn",),
     caveat="ignore_ties=True follows no order; one column is an error there",
 )
 
@@ -150,7 +151,7 @@ CATBOOST = Convention(
 )
 
 EMPTY_TARGET: dict[str, Any] = {
-    "names": {"empty_target_action": "empty", "aggregation": "over"},
+    "names": {"empty_target_action": "empty", "aggregation": "over", "top_k": "k"},
     "words": {
         "empty_target_action": {"neg": "zero", "pos": "one", "skip": "drop"},
         "aggregation": {"mean": "mean", "median": "lower_median", "min": "min", "max": "max"},
@@ -259,6 +260,7 @@ TF_RANKING = Convention(
     "TF-Ranking: every list, 0 without relevant rows, exponential gains, average precision over all relevant rows",
     version="0.5.5",
     verified="arithmetic",
+    aliases=("tf-ranking", "tensorflow-ranking"),
     caveat="equal scores are shuffled there; here every number is its mean over all orders",
 )
 
@@ -288,6 +290,7 @@ PYG = Convention(
     "PyTorch Geometric's link prediction metrics: users with a relevant item",
     version="2.8.1",
     verified="goldens",
+    aliases=("torch-geometric",),
     caveat="numbers are float32",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridgeval.metrics import MAP, MRR, HitRate, Precision, Recall, nDCG
+from bridgeval.metrics import MAP, MRR, HitRate, Precision, Recall, RocAuc, nDCG
 from bridgeval.plugin import Convention, entry
 
 RULES: dict[str, Any] = {"ties": "given"}
@@ -92,6 +92,7 @@ MIND = Convention(
     {
         "mean_mrr": entry(MRR, mean_of="relevant", **MIND_RULES),
         "ndcg": entry(nDCG, **MIND_RULES),
+        "group_auc": entry(RocAuc, tied="half", **MIND_RULES),
     },
     "MIND's evaluation: means over impressions; mean_mrr takes 1 / place of every clicked item",
     verified="arithmetic",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bridgeval.metrics import (
@@ -280,6 +281,17 @@ RECBOLE = Convention(
     caveat="equal scores have no order in its top-k; printed numbers are rounded to 4 places; on several GPUs batches "
     "are weighed, not users",
 )
+
+
+def respell_implicit(name: str) -> str:
+    """A function of implicit as a name here.
+
+    >>> respell_implicit("mean_average_precision_at_k@5"), respell_implicit("AUC_at_k@10"), respell_implicit("map@5")
+    ('map@5', 'AUC@10', 'map@5')
+    """
+    return re.sub(r"_at_k(?=@|\(|$)", "", name).replace("mean_average_precision", "map")
+
+
 IMPLICIT_RULES: dict[str, Any] = {"ties": "given"}
 IMPLICIT = Convention(
     "implicit",
@@ -292,6 +304,7 @@ IMPLICIT = Convention(
     "implicit's ranking_metrics_at_k: users with a test item; precision is pooled: all hits over the sum of min(K, P)",
     version="0.7.3",
     verified="goldens",
+    respell=respell_implicit,
 )
 LIGHTFM_RULES: dict[str, Any] = {
     "ties": "last",
@@ -348,6 +361,7 @@ SURPRISE = Convention(
     "Surprise: means over all pairs that have a rating and an estimate",
     version="1.1.5",
     verified="goldens",
+    aliases=("scikit-surprise",),
 )
 ELLIOT_RULES: dict[str, Any] = {"users": "both", "ties": "given", "at_least": 1}
 ELLIOT = Convention(
@@ -513,6 +527,7 @@ MERLIN = Convention(
     "Merlin Models with binary labels: every row, 0 without truth; recall is divided by min(k, P)",
     version="23.12.0",
     verified="arithmetic",
+    aliases=("merlin-models",),
     caveat="noise of up to 1e-6 is added to scores there, which reorders equal and near-equal ones; here ties='random'",
 )
 TRANSFORMERS4REC_RULES: dict[str, Any] = {"users": "any", "ties": "given"}
@@ -537,6 +552,7 @@ TFRS = Convention(
     "TFRS' FactorizedTopK: one true item a row, in front of equal scores",
     version="0.7.7",
     verified="arithmetic",
+    aliases=("tensorflow-recommenders",),
 )
 
 RECOMMENDERS = (

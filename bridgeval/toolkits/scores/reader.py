@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ class MatrixReader:
     def read(self, path: str, role: str, /, **options: Any) -> Scores:
         (file,) = find_files(path)
         try:
+            # Opens the header alone: one that claims more than the file holds would take that memory first.
+            np.load(file, mmap_mode="r", allow_pickle=False)
             return Scores(np.load(file, allow_pickle=False))
-        except (ValueError, OSError, EOFError) as error:
+        except (ValueError, TypeError, OverflowError, OSError, EOFError, SyntaxError, TokenError) as error:
             raise InputError(
                 f"{path!r} cannot be read", str(error), "write it with numpy.save, without objects"
             ) from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import bridgeval
 from bridgeval import plugins
+from bridgeval.errors import SpecError
 
 SPELLINGS = {
     "trec_eval:P_5": "trec_eval:P@5",
@@ -23,7 +26,45 @@ SPELLINGS = {
     "xgboost:ndcg@5-": 'xgboost:ndcg(empty="zero")@5',
     "xgboost:map": "xgboost:map@32",
     "catboost:NDCG:top=5;type=Exp": 'catboost:NDCG(type="Exp")@5',
+    "trec_eval:P_5(relevance_level=2)": "trec_eval:P(relevance_level=2)@5",
+    "pytrec_eval:P_5": "trec_eval:P@5",
+    "ir_measures:nDCG(gains={0:0,1:1,2:5})@5": "ir_measures:nDCG(gains=[0, 1, 5])@5",
+    "mteb:ndcg_at_10": "mteb:NDCG@10",
+    "mteb:precision_at_3": "mteb:P@3",
+    "mteb:hit_rate_at_3": "mteb:HitRate@3",
+    "sentence-transformers:cosine_ndcg@10": "sentence_transformers:ndcg@10",
+    "llama-index:hit_rate": "llama_index:HitRate",
+    "llama_index:ap": "llama_index:AveragePrecision",
+    "mlflow:ndcg_at_3/p90": 'mlflow:ndcg_at_k(over="p90")@3',
+    "implicit:mean_average_precision_at_k@5": "implicit:map@5",
+    "scikit-learn:ndcg_score@5": "sklearn:ndcg_score@5",
+    "keras-rs:NDCG@5": "keras_rs:NDCG@5",
+    "torch_geometric:LinkPredMAP@5": "pyg:LinkPredMAP@5",
+    "tensorflow-ranking:ndcg@5": "tfr:ndcg@5",
+    "RecBole:NDCG@10": "recbole:ndcg@10",
 }
+
+
+def test_a_parameter_of_a_library_may_be_the_cutoff():
+    (metric,) = bridgeval.parse("torchmetrics:RetrievalMAP(top_k=5)")
+    (cut,) = bridgeval.parse("torchmetrics:RetrievalMAP@5")
+    assert replace(metric, label=None) == replace(cut, label=None)
+
+
+def test_an_alias_is_a_convention_too():
+    shown, truth = {1: ["a", "b"]}, {1: ["b"]}
+    assert dict(bridgeval.evaluate(shown, truth, "P_2", convention="pytrec-eval")) == {"trec_eval:P@2": 0.5}
+
+
+def test_no_two_conventions_have_one_name():
+    tables = plugins.installed().conventions.values()
+    named = [name.lower().replace("-", "_") for table in tables for name in (table.toolkit, *table.aliases)]
+    assert len(named) == len(set(named))
+
+
+def test_a_parameter_that_is_no_list_is_refused():
+    with pytest.raises(SpecError, match="give a list: gain="):
+        bridgeval.parse("nDCG(gain={1: 2})@5")
 
 
 @pytest.mark.parametrize(("theirs", "ours"), SPELLINGS.items())
