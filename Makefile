@@ -9,7 +9,7 @@ INTEGRATIONS := .envs/integrations
 export SPARK_LOCAL_IP ?= 127.0.0.1
 export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity fuzz integrations wheel lowest bench docs format clean
+.PHONY: help install demo test lint types tests tests-here tests-portable tests-spark parity cluster fuzz integrations wheel lowest bench docs format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -44,7 +44,7 @@ types: $(STAMP)
 tests: $(STAMP)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 tests-spark tests-portable
 
-QUICK := not spark and not slow and not parity and not site and not integration and not install
+QUICK := not spark and not slow and not parity and not site and not integration and not install and not cluster
 tests-here: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "$(QUICK)"
 
@@ -58,6 +58,11 @@ tests-spark: $(STAMP)
 parity: $(STAMP)  ## compare with the peers, each in an environment of its own
 	$(BIN)/python benchmarks/peers/environments.py irspack lenskit pytrec_eval ranx recommenders recpack rectools replay
 	$(BIN)/python -m pytest -m parity tests/parity
+
+# Master, workers and executors on loopback, the commands of docs/spark.md with an environment that they pack; Spark Connect.
+cluster: $(STAMP)  ## test a standalone Spark cluster, and Spark Connect
+	$(PIP) "pyspark[connect]" hatchling
+	$(BIN)/python -m pytest -n 0 -m cluster tests/spark
 
 # Hostile cases for so long, then a command interrupted 200 times. A failure prints its seed.
 FUZZ_SECONDS ?= 600

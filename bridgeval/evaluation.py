@@ -92,7 +92,8 @@ def evaluate(
         per_user: whether to keep every user's value, see `Report.per_user`.
         by: slices, see `Report.slices`: a mapping user -> label, or a frame with the id of users or of items and a
             column of labels for each kind of slice, or a list of these. Keeps every user's value.
-        device: "auto" takes a GPU where there is one.
+        device: "auto" takes a GPU, where there is one, for scores that are on it, for many scores and for models; lists
+            are evaluated on the CPU. `Report.device` says where it ran.
         batch_size: users in a batch; None picks a size that fits a budget of memory.
         memory: bytes to hold at once, or text such as "2GB"; larger files are streamed. None is a quarter of what is
             free.
@@ -113,7 +114,7 @@ def evaluate(
     asked = spec.name_all(metrics, convention, known)
     labels = () if by is None else read_slice_labels(by)
     plan = make_plan(list(asked.values()), per_user, labels, watch_seen=mask_seen is not False)
-    how = Execution(pick_device(device, here=False), batch_size, memory)
+    how = Execution(pick_device(device, False, recommendations), batch_size, memory)
     extras = {
         "history": history,
         "catalogue": catalogue,
@@ -145,7 +146,9 @@ def evaluate(
             states = run_shown(partial(source.run, plan), how, progress)
         if group is not None:
             states = merge_over_ranks(plan, states, group)
-        report = build_report(asked, plan.compute(states), loaded.loader.name, source.label, is_part=state is not None)
+        report = build_report(
+            asked, plan.compute(states), loaded.loader.name, source.label, state is not None, str(how.device)
+        )
         if report.collected:
             report = replace(report, origin=Origin.of(recommendations, columns))
         reports[key] = add_slices(report, labels, plan, states) if labels else report

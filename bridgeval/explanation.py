@@ -18,7 +18,7 @@ from bridgeval.errors import BadParameterError
 from bridgeval.evaluation import evaluate_one
 
 if TYPE_CHECKING:
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
     from bridgeval.report.page.section import Section
 
 # Native metrics made of the same parts, so that one can be turned into the other -> what the last step changes.

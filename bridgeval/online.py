@@ -135,7 +135,8 @@ class OnlineEvaluator:
             group: a `torch.distributed` group, whose ranks all call this; each gets the report of all.
         """
         states = self.states if group is None else merge_over_ranks(self.plan, self.states, group)
-        return build_report(self._asked, self.plan.compute(states), "online")
+        device = "cpu" if self._lookup is None else str(self._lookup.device)
+        return build_report(self._asked, self.plan.compute(states), "online", device=device)
 
     @cached_property
     def _inputs(self) -> Inputs:

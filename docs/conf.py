@@ -50,6 +50,8 @@ copybutton_prompt_is_regexp = True
 default_role = "literal"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+# A colon in "Returns:" is part of the sentence, not the end of a type.
+napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}

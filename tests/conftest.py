@@ -93,7 +93,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     chosen = SPARK_SETTINGS | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.maxResultSize": "48m",
-        "spark.python.daemon.module": "tests.spark.daemon",
+        "spark.python.daemon.module": "bridgeval.spark.daemon",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": (folder / "events").as_uri(),
         "spark.eventLog.rolling.enabled": "false",

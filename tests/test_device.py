@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,12 +17,15 @@ import scipy.sparse
 import torch
 
 import bridgeval
+import bridgeval.plugin
 from bridgeval import plugins
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError
 from bridgeval.testing import world
+from bridgeval.toolkits.replay import TorchMetricsBuilder
+from bridgeval.toolkits.warprec import UserAverageTopKMetric, metric as warprec_metric
 from tests.laws.test_metrics import CONVENTIONS, NATIVE, VARIANTS, metric_of_convention
 from tests.pretend_gpu import PretendedGPU
 
@@ -92,11 +97,13 @@ KINDS = {
 SIZES = {"frame": 10, "scores": 10}
 
 
-def run(metrics: Sequence[Metric], kind: str, device: torch.device) -> dict[Metric, Result]:
+def run(
+    metrics: Sequence[Metric], kind: str, device: torch.device, recommendations: Any = None
+) -> dict[Metric, Result]:
     data = world(
         "string" if kind in ("string ids", "scores of candidates") else "integer", whole=kind == "whole rankings"
     )
-    recommendations, truth = KINDS[kind](device), data.relevance
+    recommendations, truth = KINDS[kind](device) if recommendations is None else recommendations, data.relevance
     relevance = frame(truth, "gain") if kind == "frame" else truth
     source = plugins.installed().loader_for(recommendations, relevance).load(recommendations, relevance, **data.extras)
     plan = Plan.of(metrics)
@@ -236,20 +243,118 @@ def test_a_batch_that_does_not_fit_is_cut_in_halves():
         bridgeval.evaluate(bridgeval.Scores(scores), truth, SIX, device="cuda")
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        lambda: torch.autocast("cpu", torch.bfloat16),
-        torch.inference_mode,
-        torch.enable_grad,
-    ],
-    ids=["autocast", "inference mode", "gradients"],
-)
-@pytest.mark.parametrize("kind", ["mapping", "scores"])
+@contextmanager
+def default_device(name: str) -> Iterator[None]:
+    torch.set_default_device(name)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+SETTINGS = {
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "inference mode": torch.inference_mode,
+    "gradients": torch.enable_grad,
+    "deterministic algorithms": deterministic,
+    "default device meta": lambda: default_device("meta"),
+    "default dtype half": lambda: default_dtype(torch.float16),
+    "default dtype double": lambda: default_dtype(torch.float64),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("kind", ["mapping", "scores", "sparse scores", "candidates"])
 def test_settings_of_the_caller_change_no_number(kind, setting):
     metrics = [metric for name in NATIVE for metric in bridgeval.parse(name)]
+    recommendations = KINDS[kind](CPU)
     expected = run_possible(metrics, kind)
-    with setting():
-        found = run(list(expected), kind, CPU)
+    with SETTINGS[setting]():
+        found = run(list(expected), kind, CPU, recommendations)
     for metric, result in expected.items():
         assert_close(found[metric], result, f"{metric} of {kind}")
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_scores_of_any_precision_that_require_gradients_give_the_same_numbers(kind, device):
+    # Multiples of 1/8 up to 1 are exact in every precision.
+    expected = bridgeval.evaluate(scored(matrix()), world().relevance, SIX, device="cpu")
+    with PretendedGPU():
+        scores = torch.tensor(matrix()).to(device, kind).requires_grad_(device == "cpu")
+        found = bridgeval.evaluate(scored(scores), world().relevance, SIX, device=device)
+    assert dict(found) == pytest.approx(dict(expected), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+def test_auto_takes_the_device_of_scores_and_leaves_lists_on_the_cpu(monkeypatch):
+    truth, metric = world().relevance, "Recall@5"
+    with PretendedGPU():
+        on_device = scored(torch.tensor(matrix()).to("cuda"))
+        assert bridgeval.evaluate(on_device, truth, metric).device == "cuda:0"
+        assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cpu"
+        assert bridgeval.evaluate(scored(matrix()), truth, metric, device="cuda").device == "cuda"
+        assert bridgeval.evaluate(world().recommendations, truth, metric).device == "cpu"
+        assert bridgeval.evaluate(KINDS["a model"](CUDA), truth, metric).device == "cuda"
+        monkeypatch.setattr("bridgeval.batch.scores.MANY_SCORES", 10)
+        assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cuda"
+        assert bridgeval.evaluate(scored(sparse()), truth, metric).device == "cpu"
+    assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cpu"
+
+
+class OwnPrecision(UserAverageTopKMetric):
+    """A class written for WarpRec."""
+
+    def compute_scores(self, preds: torch.Tensor, target: torch.Tensor, top_k_rel: torch.Tensor, **kwargs: Any) -> Any:
+        return top_k_rel.sum(dim=1).float() / self.k
+
+
+@dataclass(frozen=True)
+class FirstShare(bridgeval.plugin.ListMetric):
+    """A Python function of one user."""
+
+    name = "FirstShare"
+
+    def value(self, slate: Any) -> float | None:
+        return sum(item in slate.relevant for item in slate.items[:3]) / 3 if slate.items else None
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+@pytest.mark.parametrize("kind", ["mapping", "scores", "candidates"])
+@pytest.mark.parametrize("contrary", [False, True])
+def test_classes_of_authors_give_the_numbers_of_the_cpu(kind, contrary):
+    metrics = [warprec_metric(OwnPrecision, k=5), FirstShare()]
+    expected = run(metrics, kind, CPU)
+    with PretendedGPU(contrary=contrary):
+        found = run(metrics, kind, CUDA)
+    for metric, result in expected.items():
+        assert_close(found[metric], result, f"{metric} of {kind}")
+
+
+def test_a_torch_metrics_builder_takes_predictions_of_the_device():
+    draw = torch.Generator().manual_seed(0)
+    predictions = torch.stack([torch.randperm(30, generator=draw)[:5] for _ in range(9)])
+    truth = torch.stack([torch.randperm(36, generator=draw)[:4] - 6 for _ in range(9)])
+    here, there = (TorchMetricsBuilder(["recall", "ndcg", "map", "mrr"], [5, 1]) for _ in range(2))
+    here.add_prediction(predictions, truth)
+    with PretendedGPU(contrary=True):
+        there.add_prediction(predictions.to("cuda"), truth.to("cuda"))
+        assert there.get_metrics() == pytest.approx(here.get_metrics(), rel=1e-12)

@@ -325,6 +325,15 @@ def test_every_path_of_how_it_works_exists():
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_how_it_works_lists_the_layers_and_the_rooms_beside_them():
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d+ \| (.+?) \|", text, re.MULTILINE)
+    listed = [tuple(re.findall(r"`bridgeval/(\w+)(?:\.py)?`", row)) for row in rows]
+    assert [set(rooms) for rooms in listed] == [set(rooms) for rooms in LAYERS]
+    beside = [name for name in (*BESIDE, *GUESTS) if name != "__main__"]
+    assert [name for name in beside if not re.search(rf"`bridgeval/{name}(\.py)?`", text)] == []
+
+
 @pytest.mark.parametrize("code", ["from bridgeval.engine.plan import Plan", "import bridgeval.tables.ids"])
 def test_a_deeper_import_is_no_door(code):
     ((module, _),) = imports(ast.parse(code))

@@ -203,6 +203,8 @@ def test_no_link_of_the_built_site_is_dead(site):
     dead = []
     for page in BUILT.rglob("*.html"):
         for target in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8")):
-            if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+            is_ours = not re.match(r"[a-z]+:", target)
+            # Nobody's address is on the site: a link to one is a metric's name misread.
+            if target.startswith("mailto:") or (is_ours and not (page.parent / target).exists()):
                 dead.append(f"{page.relative_to(BUILT)}: {target}")
     assert dead == []

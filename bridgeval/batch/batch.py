@@ -273,7 +273,9 @@ def look_up(pairs: PairColumn, items: Tensor, cargo: Cargo) -> Tensor:
         return torch.from_numpy(pairs.look_up(np.arange(len(codes))[:, None], codes))
     rows, places, at = match_rows(items, lists.items, pairs.size)
     if pairs.values is None:
-        return torch.zeros_like(items, dtype=torch.bool).index_put_((rows, places), torch.tensor(True))
+        return torch.zeros_like(items, dtype=torch.bool).index_put_(
+            (rows, places), torch.ones_like(rows, dtype=torch.bool)
+        )
     found = torch.full_like(items, torch.nan, dtype=torch.float64)
     return found.index_put_((rows, places), lists.column("value")[rows, at].double())
 

@@ -303,7 +303,7 @@ def rank_lists(lists: Lists, ranking: Ranking, pad: int, vocabulary: Ids | None 
         part = ListBatch(lists.part(start, start + step), pad, Cargo(torch.device("cpu")), vocabulary=vocabulary)
         ranked = rank(part, ranking)
         rows = torch.from_numpy(lists.offsets[start : start + len(ranked.items)])[:, None]
-        rows = rows + torch.arange(part.width) if part.width else rows.expand(-1, 0)
+        rows = rows + torch.arange(part.width, device="cpu") if part.width else rows.expand(-1, 0)
         kept.append(ranked.gather(rows)[ranked.valid].numpy())
         counts.append(ranked.counts.numpy())
     order = np.concatenate(kept)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 
 from bridgeval.batch.candidates import Candidates
 from bridgeval.errors import BadParameterError, BadValueError, InputError, MisalignedError
@@ -17,6 +19,8 @@ from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.rows import Rows
 
+# From here on a GPU gains more than it costs to send the scores there: two cores take 0.2 s for them, a copy 0.01 s.
+MANY_SCORES = 1 << 24
 # A type of real numbers, as numpy ("float64") and torch ("torch.bfloat16") write it.
 REAL = re.compile(r"^(?:torch\.)?(?:u?int|b?float|bool)")
 
@@ -88,6 +92,15 @@ class Scores:
     @property
     def is_sparse(self) -> bool:
         return hasattr(self.values, "tocsr")
+
+    @property
+    def best_device(self) -> torch.device:
+        """Where there is a GPU: the one that they are on, or any if there are many of them or a model answers."""
+        where = getattr(self.values, "device", None)
+        if isinstance(where, torch.device) and where.type != "cpu":
+            return where
+        many = not self.is_sparse and (self.is_function or math.prod(self.values.shape) >= MANY_SCORES)
+        return torch.device("cuda" if many else "cpu")
 
     @cached_property
     def per_user(self) -> Candidates | None:

@@ -23,6 +23,7 @@ Examples:
   spark-submit --master yarn evaluate.py s3://b/recs s3://b/truth -m nDCG@10 --out s3://b/report
       (evaluate.py is two lines: import runpy; runpy.run_module("bridgeval.spark", run_name="__main__"))
   bridgeval spark --recs recs.parquet --truth truth.parquet -m nDCG@10
+  bridgeval spark --recs recs.parquet --truth truth.parquet --baseline users.parquet --max-drop nDCG@10=1%
   bridgeval spark --system old=table:db.a --system new=table:db.b --truth "sql:select * from db.truth" -m nDCG@10
 
 A table is a path, table:NAME of the catalog, or sql:QUERY.
@@ -58,6 +59,11 @@ A table is a path, table:NAME of the catalog, or sql:QUERY.
 @click.option("--out", help="Add the numbers to this table.")
 @click.option("--per-user-out", help="Add per-user values to this table.")
 @click.option("--run-id", help="The name of this run in the tables. [default: a random one]")
+@click.option("--baseline", help="Check against a run in this table of per-user values; needs --max-drop.")
+@click.option("--baseline-run", help="The run that is the baseline. [default: the latest]")
+@click.option(
+    "--max-drop", multiple=True, metavar="METRIC=DROP", help="The largest acceptable drop, as for `check`; repeatable."
+)
 def spark(
     paths: tuple[str, ...],
     recs: str | None,
@@ -66,8 +72,12 @@ def spark(
     metrics: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Evaluate inside a Spark job, without collecting the data; with --system compare."""
+    """Evaluate inside a Spark job, without collecting the data; with --system compare, with --baseline check.
+
+    A check exits with 1 if the gate does not hold.
+    """
     from bridgeval import plugins, spec
+    from bridgeval.cli import SAID_NO
 
     left = list(paths)
     named = dict(one.partition("=")[::2] for one in systems)
@@ -78,7 +88,9 @@ def spark(
     if shown is None or truth is None or left:
         raise click.UsageError("Two tables are needed: the recommendations and the relevance.")
     # A misspelled name is an error before a session is started.
-    spec.name_all(metrics, given["convention"], plugins.installed())
+    asked = [*metrics, *(limit.rpartition("=")[0] for limit in given["max_drop"])]
+    if asked:
+        spec.name_all(asked, given["convention"], plugins.installed())
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         # Not under spark-submit: the workers run on this machine and need the packages of this Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -90,4 +102,7 @@ def spark(
         ) from error
     with job.open_session() as session:
         given |= {"metrics": metrics} if metrics else {}
-        click.echo(str(job.run(recs=shown, truth=truth, session=session, **given)))
+        found = job.run(recs=shown, truth=truth, session=session, **given)
+        click.echo(str(found))
+    if given["baseline"] and not found.holds:
+        raise click.exceptions.Exit(SAID_NO)

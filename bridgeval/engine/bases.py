@@ -238,7 +238,7 @@ class RowMetric(UserMetric):
         if not self._over_pairs:
             return super().compute(state)
         mean = state.values.mean if state.values.count else math.nan
-        value = float(self.finish(torch.tensor(mean, dtype=torch.float64)))
+        value = float(self.finish(torch.tensor(mean, dtype=torch.float64, device="cpu")))
         notes = {
             "pairs": state.values.count,
             "pairs without a prediction": state.unpredicted,

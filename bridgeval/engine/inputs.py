@@ -14,6 +14,7 @@ from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Chosen, Role, check_chosen_columns
 from bridgeval.io.frames import column_names, is_frame
+from bridgeval.io.listings import is_series
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import group_codes
@@ -85,7 +86,7 @@ class Inputs:
                 "prev_scores": prev_scores,
                 "baseline": next(iter(several.values()), baseline),
             }
-            frames = {role: frame for role, frame in given.items() if is_frame(frame)}
+            frames = {role: frame for role, frame in given.items() if is_frame(frame) or is_series(frame)}
             check_chosen_columns(columns, {role: column_names(frame) or () for role, frame in frames.items()})
         return Inputs(
             read_rows(recommendations, "recommendations", columns),

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from bridgeval.batch.batch import Batch, batches, lay_out, warn_of_memory
+from bridgeval.batch.scores import Scores
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
@@ -140,18 +141,21 @@ class Execution:
         return parse_bytes(self.memory)
 
 
-def pick_device(name: str | torch.device, here: bool = True) -> torch.device:
-    """The device of that name; "auto" takes a GPU if there is one.
+def pick_device(name: str | torch.device, here: bool = True, shown: Any = None) -> torch.device:
+    """The device of that name; "auto" takes that of scores on a GPU, and a GPU for many scores of the host and for the
+    answers of a model. Lists stay on the CPU.
 
     Args:
         name: as torch spells it.
         here: whether this process must be able to use it; Spark's executors may have devices that the driver lacks.
+        shown: the recommendations, for "auto".
 
-    >>> pick_device("cpu")
-    device(type='cpu')
+    >>> pick_device("cpu"), pick_device("auto", shown={1: ["a"]})
+    (device(type='cpu'), device(type='cpu'))
     """
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        gpu = torch.cuda.is_available() and isinstance(shown, Scores)
+        return shown.best_device if gpu else torch.device("cpu")
     try:
         device = torch.device(name)
         if here:
@@ -161,7 +165,7 @@ def pick_device(name: str | torch.device, here: bool = True) -> torch.device:
         raise BadParameterError(
             f"the device {str(name)!r} cannot be used",
             str(error).splitlines()[0],
-            f"here there are {', '.join(usable)}; auto takes a GPU where there is one",
+            f"here there are {', '.join(usable)}; auto takes a GPU for scores, where there is one",
         ) from error
     return device
 

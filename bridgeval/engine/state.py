@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -239,6 +239,7 @@ class UserTable:
 class Collected:
     """Values with the ids of their users. It grows with the number of users: 8 bytes and an id for each."""
 
+    grows: ClassVar[bool] = True
     chunks: tuple[tuple[Ids, Floats], ...] = ()
 
     def merge(self, other: Collected) -> Collected:

@@ -65,7 +65,7 @@ class Inspection:
         """The numbers of users, in a line."""
         users = ", ".join(f"{count:,} {where}" for where, count in self.users.items())
         value = "" if self.value is None else f"; {self.headline} = {self.value:.4f}"
-        return f"users: {users}{value}" if users else "nothing could be read"
+        return f"users: {users}{value}" if users else "nothing could be inspected"
 
     def __str__(self) -> str:
         lines = [f"{MARKS[finding.level]} {finding}" for finding in self.findings]

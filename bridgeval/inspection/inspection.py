@@ -78,7 +78,10 @@ def inspect(
             found += _run_checks(look)
             return Inspection(str(headline), look.value, look.users, _sort(found))
         what = f"the lists of loader {loaded.loader.name!r} are not in this process, so they were not inspected"
-        found.append(Finding("not inspected", "note", what))
+        effect = (
+            "take the rows of some users, e.g. frame.where('user_id < 1000').toArrow() of both sides, and inspect these"
+        )
+        found.append(Finding("not inspected", "note", what, effect))
     except PluginError:
         raise
     except MisalignedError as error:

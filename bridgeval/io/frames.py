@@ -166,7 +166,10 @@ class DuckDBRelation(Schematic):
 
 @dataclass(frozen=True)
 class PandasFrame:
-    """A frame of pandas. The levels of its index that are named as users or items are columns, if no column is."""
+    """A frame of pandas. The levels of its index that are named as users or items are columns, if no column is.
+
+    If neither a column nor a level is named so, every other level that has a name may be chosen.
+    """
 
     value: Any
 
@@ -181,9 +184,9 @@ class PandasFrame:
         if index.name is None and index.nlevels == 1:
             return names
         levels = [name for name in index.names if isinstance(name, str)]
-        return names + [
-            level for known in (USER, ITEM) if not find_named(names, known) for level in find_named(levels, known)
-        ]
+        others = [name for name in levels if not find_named([name], (*USER, *ITEM))]
+        wanted = [find_named(levels, known) or others for known in (USER, ITEM) if not find_named(names, known)]
+        return names + list(dict.fromkeys(level for found in wanted for level in found))
 
     def type_at(self, place: int) -> pa.DataType:
         try:

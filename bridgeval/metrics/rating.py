@@ -145,13 +145,15 @@ class R2(RatingError):
     def compute(self, state: Any) -> Result:
         if not self._over_pairs:
             return super().compute(state)
-        sums = torch.as_tensor(state["sums"], dtype=torch.float64).expand(5)
+        sums = torch.as_tensor(state["sums"], dtype=torch.float64, device="cpu").expand(5)
         return Result(float(self._explain(*sums)), notes={"pairs": int(sums[0])})
 
     @staticmethod
     def _parts(pairs: Any) -> tuple[Tensor, ...]:
-        errors = pairs.predicted - pairs.actual
-        return torch.ones_like(errors), errors, errors.square(), pairs.actual, pairs.actual.square()
+        errors, actual, there = pairs.predicted - pairs.actual, pairs.actual, torch.ones_like(pairs.actual)
+        if pairs.known is not None:
+            errors, actual, there = (one.masked_fill(~pairs.known, 0) for one in (errors, actual, there))
+        return there, errors, errors.square(), actual, actual.square()
 
     def _explain(self, count: Tensor, errors: Tensor, squares: Tensor, actual: Tensor, spread: Tensor) -> Tensor:
         missed = squares - errors.square() / count if self.bias == "removed" else squares

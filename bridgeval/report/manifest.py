@@ -46,7 +46,8 @@ def describe_inputs(inputs: Mapping[str, Any], columns: Mapping[str, Any] | None
     """Size and hash of each input that is there.
 
     A path has the hash of its bytes, and the columns chosen in it; a frame or a mapping one of its content. Of the
-    relevance and the history in memory there is also `content`, a hash of the rows as they are read, in any order.
+    relevance and the history in memory there is also `content`, a hash of the rows as they are read, in any order; of
+    frames in Spark, which have no other hash, the recommendations have it too.
 
     Args:
         inputs: by argument of `evaluate`.
@@ -127,7 +128,7 @@ def _describe(value: Any, role: str, columns: Mapping[str, Any]) -> dict[str, An
         return {"path": getattr(value, "url", path), **describe_file(path), **({"columns": chosen} if chosen else {})}
     kind = {"kind": type(value).__name__}
     if is_spark_frame(value):
-        return kind
+        return kind | _describe_spark_frame(value, role, columns)
     if is_frame(value):
         return kind | describe_table(to_table(value)) | _describe_content(value, role, chosen)
     text = repr(sorted(value.items(), key=lambda pair: repr(pair[0])) if isinstance(value, Mapping) else value)
@@ -143,6 +144,16 @@ def _describe_content(value: Any, role: str, columns: Mapping[str, Any]) -> dict
         return {}
     rows = read_rows(value, cast("Any", role), columns)
     return {"rows": len(rows), "content": hash_rows(rows)}
+
+
+def _describe_spark_frame(frame: Any, role: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Rows and content, in a pass over the rows on the executors."""
+    from bridgeval.tables.row_hash import hash_spark_frame
+
+    if role not in (*HASHED_BY_ROW, "recommendations"):
+        return {}
+    found = hash_spark_frame(frame, cast("Any", role), columns)
+    return {} if found is None else {"rows": found.rows, "content": found.hexdigest}
 
 
 def describe_table(table: Any) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Population:
         return lines + [_describe_gap(table, *counts) for table, counts in self.without.items()]
 
     def describe_reading(self, metrics: Iterable[Metric] = ()) -> str:
-        """What ranked the lists, which gains were read, and how these metrics count them."""
+        """Sentences about the order of the lists, the gains that were read, and how these metrics count them."""
         return describe_reading(self.lists, self.lowest_gain, self.highest_gain, metrics)
 
 
@@ -129,6 +129,7 @@ class Report(Exports, Mapping[str, float]):
         by: the kinds of slices that were asked for.
         item_slices: per-user values in slices of items.
         origin: the kind of frame that the lists came in.
+        device: where it ran, e.g. "cpu" or "cuda:0".
     """
 
     results: Mapping[str, Result]
@@ -141,6 +142,7 @@ class Report(Exports, Mapping[str, float]):
     by: tuple[Labels, ...] = ()
     item_slices: tuple[ItemSlice, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    device: str = field(default="cpu", compare=False)
 
     @property
     def systems(self) -> Mapping[str, Report]:
@@ -274,11 +276,13 @@ def build_report(
     loader: str = "",
     label: str = "",
     is_part: bool = False,
+    device: str = "cpu",
 ) -> Report:
     """Builds a Report; warns of oddities that the numbers do not show; an error if no user could be scored.
 
     Args:
         is_part: whether others will be merged with it, so that it may have no user.
+        device: where it ran.
     """
     notes = next(iter(results.values())).notes
     population = Population.of(notes)
@@ -295,7 +299,7 @@ def build_report(
     found = {name: results[metric] for name, metric in named.items()}
     if not is_part:
         _refuse_nobody(found, population)
-    return Report(found, named, population, loader, collected, label)
+    return Report(found, named, population, loader, collected, label, device=device)
 
 
 def _warn(notes: Mapping[str, Any], population: Population, asked: Iterable[Metric]) -> None:

@@ -8,6 +8,7 @@ joint_source     several systems in one shuffle, their users paired on the execu
 history_context  popularity and catalogue of a history, counted on the executors
 per_user         per-user values that stay in Spark
 executors        checks of the executors, and their errors on the driver
+daemon           forks workers that have imported all this, where a job asks for it
 job_progress     tasks done and to do while a job runs
 job              the evaluation as a job: paths in, a table out
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,8 +11,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import SparkSession, functions as F, types as T
 
 import bridgeval
 from bridgeval import plugins, spec
@@ -29,6 +33,11 @@ DIFFERENCES = (
     "relative double"
 )
 
+CHECKS = (
+    "run string, time timestamp, metric string, baseline double, value double, users long, gain double, bound double, "
+    "limit string, margin double, p double, verdict string"
+)
+
 PER_USER = ("run", "time", "user", "metric", "k", "value")
 
 # Formats that are folders of files, in which a run has a folder of its own.
@@ -36,6 +45,9 @@ FILES = ("parquet", "orc", "csv", "json", "avro")
 
 # Prefixes of a table of the catalog, and of a query.
 TABLE, SQL = "table:", "sql:"
+
+# Rows of per-user values in a file.
+ROWS_IN_FILE = 1_000_000
 
 # What becomes of rows that are there already.
 MODES = ("run", "append", "overwrite", "error")
@@ -57,18 +69,21 @@ def run(
     convention: str | None = None,
     per_user_out: str | None = None,
     run_id: str | None = None,
+    baseline: str | None = None,
+    baseline_run: str | None = None,
+    max_drop: Sequence[str] = (),
     session: SparkSession | None = None,
-) -> bridgeval.Report | bridgeval.Comparison:
-    """Evaluates tables that the session reads, or compares several systems.
+) -> Any:
+    """Evaluates tables that the session reads, compares several systems, or checks one against a baseline.
 
     A table is a path, `table:NAME` of the catalog, or, where it is read, `sql:SELECT ...`.
 
     Args:
         recs: the recommendations; or name -> those of each of several systems, which are compared.
         truth: the relevance.
-        metrics: names of metrics.
+        metrics: names of metrics; a check has those of `max_drop`.
         out: a table that the numbers are added to: (run, time, metric, k, value, low, high, users) of an evaluation, a
-            row for each difference of a comparison.
+            row for each difference of a comparison, or for each metric of a check.
         history: the training interactions.
         context: name -> a small table by item or user, for metrics that ask for it.
         columns: part -> column name.
@@ -80,13 +95,22 @@ def run(
         partition_by: columns of the written tables to partition by, besides the run.
         convention: the toolkit that defines names without a prefix.
         per_user_out: a table that per-user values are added to (run, time, user, metric, k, value), likewise and before
-            the numbers.
+            the numbers. A check that does not hold adds none, so that its run becomes no baseline.
         run_id: the name of this run in the tables; None makes one up.
+        baseline: a table that `per_user_out` made. The recommendations are checked against it, see `bridgeval.check`;
+            the values of both come to the driver.
+        baseline_run: the run that is the baseline; None is the latest in the table but this one.
+        max_drop: the largest acceptable drops, such as "nDCG@10=1%".
         session: the session; None takes the active one, or starts one with the settings of spark-submit.
+
+    Returns:
+        A Report, a Comparison or a Gate.
     """
     # Before a session is started for nothing.
-    spec.name_all(metrics, convention, plugins.installed())
-    numbers_schema = SCHEMA if isinstance(recs, str) else DIFFERENCES
+    _check_baseline(recs, baseline, max_drop)
+    metrics = metrics if baseline is None else [limit.rpartition("=")[0] for limit in max_drop]
+    named = list(spec.name_all(metrics, convention, plugins.installed()))
+    numbers_schema = CHECKS if baseline is not None else SCHEMA if isinstance(recs, str) else DIFFERENCES
     _check_outputs(recs, numbers_schema, out, per_user_out, mode, partition_by)
     spark = session or SparkSession.getActiveSession() or SparkSession.builder.appName("bridgeval").getOrCreate()
     read = partial(_read, spark, format=format)
@@ -103,19 +127,68 @@ def run(
         "convention": convention,
     }
     name, now = run_id or uuid.uuid4().hex, datetime.now(UTC)
-    found: bridgeval.Report | bridgeval.Comparison
+    found: Any
     if isinstance(recs, str):
-        found = bridgeval.evaluate(read(recs), **given, per_user=per_user_out is not None)
+        per_user = per_user_out is not None or baseline is not None
+        found = report = bridgeval.evaluate(read(recs), **given, per_user=per_user)
+        if baseline is not None:
+            found = _check(report, _read_baseline(read, baseline, baseline_run, name, named), max_drop, convention)
         # The numbers come last: a run that is among them has all its outputs.
-        if per_user_out is not None:
-            write(found.per_user().select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*"), per_user_out)
+        if per_user_out is not None and (baseline is None or found.holds):
+            values = report.per_user().select(F.lit(name).alias("run"), F.lit(now).alias("time"), "*")
+            rows = sum(map(len, report.collected.values()))
+            write(values.coalesce(max(1, math.ceil(rows / ROWS_IN_FILE))), per_user_out)
     else:
         found = bridgeval.compare({system: read(table) for system, table in recs.items()}, **given)
     if out is not None:
-        numbers = found.to_pandas().astype(object).to_dict("records")
-        rows = [{"run": name, "time": now} | {column: _none_for_nan(x) for column, x in row.items()} for row in numbers]
-        write(spark.createDataFrame(rows, numbers_schema).coalesce(1), out)
+        numbers = [{"run": name, "time": now, **row} for row in _list_numbers(found)]
+        kept = [column.split()[0] for column in numbers_schema.split(", ")]
+        tidy = [{column: _none_for_nan(row[column]) for column in kept} for row in numbers]
+        write(spark.createDataFrame(tidy, numbers_schema).coalesce(1), out)
     return found
+
+
+def _list_numbers(found: Any) -> list[dict[Any, Any]]:
+    """A row for each metric of a report or a check, or for each difference of a comparison."""
+    if isinstance(found, bridgeval.Report | bridgeval.Comparison):
+        return found.to_pandas().astype(object).to_dict("records")
+    return list(found.to_dict()["checks"])
+
+
+def _check(report: bridgeval.Report, values: pa.Table, max_drop: Sequence[str], convention: str | None) -> Any:
+    """The gate of a report, against the per-user values of a baseline."""
+    with tempfile.TemporaryDirectory() as folder:
+        pa_parquet.write_table(values, f"{folder}/baseline.parquet")
+        return bridgeval.check(report, None, f"{folder}/baseline.parquet", max_drop, convention=convention)
+
+
+def _read_baseline(read: Any, table: str, run: str | None, own: str, metrics: Sequence[str]) -> pa.Table:
+    """The per-user values (user, metric, value) of a run in a table that a job wrote."""
+    frame = read(table)
+    missing = [name for name in ("run", "time", "user", "metric", "value") if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"the baseline {table!r} has no column {', '.join(missing)}",
+            f"columns {', '.join(frame.columns)}",
+            "give a table that per_user_out made",
+        )
+    if not isinstance(frame.schema["run"].dataType, T.StringType):
+        # Spark has guessed another type from the names of folders: a run called 007 is not number 7.
+        text = [T.StructField("run", T.StringType()) if one.name == "run" else one for one in frame.schema]
+        frame = read(table, schema=T.StructType(text))
+    frame = frame.where(F.col("metric").isin(list(metrics)))
+    times = frame.where(F.col("run") != own).groupBy("run").agg(F.max("time").alias("time"))
+    runs = [row.run for row in times.orderBy(F.desc("time"), "run").limit(10).collect()]
+    chosen = run if run is not None else next(iter(runs), None)
+    values = frame.where(F.col("run") == chosen).select("user", "metric", "value").toArrow()
+    if not len(values):
+        raise InputError(
+            f"the baseline {table!r} has no values of {', '.join(metrics)} of "
+            + ("another run" if run is None else f"run {run!r}"),
+            f"runs {', '.join(map(repr, runs))}" if runs else "no other run",
+            "name one of its runs, or write one with per_user_out",
+        )
+    return values
 
 
 @contextmanager
@@ -128,6 +201,18 @@ def open_session() -> Iterator[SparkSession]:
     finally:
         if active is None:
             session.stop()
+
+
+def _check_baseline(recs: Any, baseline: str | None, max_drop: Sequence[str]) -> None:
+    if (baseline is None) != (not max_drop):
+        raise BadParameterError(
+            "a check needs a baseline and the largest acceptable drops",
+            "only one of them",
+            "give {argument} as well, e.g. nDCG@10=1%",
+            argument="max_drop" if baseline else "baseline",
+        )
+    if baseline is not None and not isinstance(recs, str):
+        raise BadParameterError("a check takes one system", f"systems {', '.join(recs)}", "give its recommendations")
 
 
 def _check_outputs(
@@ -153,9 +238,9 @@ def _check_outputs(
             raise BadParameterError("a query cannot be written to", target, "name a path, or table:NAME")
 
 
-def _read(spark: SparkSession, source: str, format: str) -> DataFrame:
+def _read(spark: SparkSession, source: str, format: str, schema: Any = None) -> DataFrame:
     try:
-        frame = _open(spark, source, format)
+        frame = _open(spark, source, format, schema)
         frame.schema  # noqa: B018 (Spark Connect looks for the table only now)
     except Exception as error:
         # An error that Spark has no class for arrives as py4j's own.
@@ -169,12 +254,12 @@ def _read(spark: SparkSession, source: str, format: str) -> DataFrame:
     return frame
 
 
-def _open(spark: SparkSession, source: str, format: str) -> DataFrame:
+def _open(spark: SparkSession, source: str, format: str, schema: Any) -> DataFrame:
     if source.startswith(TABLE):
         return spark.table(source.removeprefix(TABLE))
     if source.startswith(SQL):
         return spark.sql(source.removeprefix(SQL))
-    reader = spark.read.format(format)
+    reader = spark.read.format(format) if schema is None else spark.read.format(format).schema(schema)
     return (reader.options(header=True, inferSchema=True) if format == "csv" else reader).load(source)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,8 @@ from bridgeval.stats import tests as st
 from bridgeval.stats.bootstrap import bca_ends, flipped_p
 from bridgeval.stats.column_spread import ColumnSpread
 from bridgeval.stats.differences import Difference, Mean, higher_is_better, make_difference
-from bridgeval.stats.paired_state import PairedState, PairedUsers, ResampledSums, SliceSums
+from bridgeval.stats.hashed_draws import poisson_sums, sign_sums
+from bridgeval.stats.paired_state import GroupedSums, PairedState, PairedUsers, SliceSums
 from bridgeval.stats.paired_values import explain_absent
 from bridgeval.stats.slice_results import TOGETHER, SliceChange, SliceMean, Slices
 from bridgeval.tables.slice_labels import Labels, Side
@@ -24,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedResults:
-    """What merged sums tell of a comparison.
+    """The results of a comparison from merged sums.
 
     Attributes:
         asked: what the sums are of.
@@ -54,7 +56,7 @@ class PairedResults:
 
     def differences(self) -> list[Difference]:
         _, pairs, metrics = self.shape
-        means, moved = self._estimate(self.state.sums)
+        means, moved = self._of_all_users
         tests = {name: column.reshape(pairs, metrics) for name, column in self._test().items()}
         users = self.state.sums.change.count.reshape(pairs, metrics)
         places = [[self.asked.systems.index(one) for one in pair] for pair in self.asked.pairs]
@@ -74,7 +76,7 @@ class PairedResults:
         ]
 
     def means(self) -> list[Mean]:
-        found = self._estimate(self.state.sums)[0]
+        found = self._of_all_users[0]
         return [
             Mean(system, name, *found[:, row, at].tolist())
             for at, name in self.metrics
@@ -159,7 +161,11 @@ class PairedResults:
                     nan = math.nan
                     yield SliceChange(kind, TOGETHER, name, new, old, count, 0.0, nan, nan, nan, rest, "item")
 
-    def _estimate(self, sums: ResampledSums) -> tuple[Floats, Floats]:
+    @cached_property
+    def _of_all_users(self) -> tuple[Floats, Floats]:
+        return self._estimate(self.state.sums)
+
+    def _estimate(self, sums: GroupedSums) -> tuple[Floats, Floats]:
         """`[3, k, m]` and `[3, p, m]`: mean, low and high end of the values and of the differences.
 
         A resample without any user counts as the observed mean.
@@ -167,7 +173,8 @@ class PairedResults:
         systems, pairs, metrics = self.shape
         count = sums.values.count.reshape(systems, metrics)[:1]
         observed = np.where(count > 0, sums.values.mean.reshape(systems, metrics), math.nan)
-        totals, users = sums.drawn[:, : systems * metrics], sums.drawn[:, None, systems * metrics :]
+        sampled = poisson_sums(sums.groups, self.asked.how.resamples, self.asked.how.seed)
+        totals, users = sampled[:, : systems * metrics], sampled[:, None, systems * metrics :]
         drawn = np.where(users > 0, totals.reshape(-1, systems, metrics) / np.maximum(users, 1), observed)
         changed = np.zeros((len(drawn), pairs, metrics))
         for row, pair in enumerate(self.asked.pairs):
@@ -198,13 +205,14 @@ class PairedResults:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.where(spread > 0, change.mean / spread, math.nan)
         t = size * np.sqrt(count)
+        flipped = sign_sums(self.state.changes, self.asked.how.resamples, self.asked.how.seed)
         ranked = np.array([one.test() for one in self.state.magnitudes]).reshape(-1, 2)
         columns = {
             "t": t,
             "p_t": 2 * stats.t.sf(np.abs(t), count - 1),
             "wilcoxon": ranked[:, 0],
             "p_wilcoxon": ranked[:, 1],
-            "p_permutation": flipped_p(change.mean, self.state.flipped / count, exact=False),
+            "p_permutation": flipped_p(change.mean, flipped / count, exact=False),
             "d_z": size,
             "spread": spread,
         }

@@ -1,9 +1,10 @@
 """Paired users as a state: all that a comparison tells, from sums over users that merge.
 
 So systems can be compared where their users are, on executors or in parts, and no user's value travels. Everything is
-as in `bridgeval.stats.differences`, but for three things. Resamples are Poisson: each user is drawn by a hash of the id
-(`bridgeval.stats.hashed_draws`). The permutation test takes its signs from the same hash, and never tries all
-patterns. Wilcoxon's test ranks magnitudes that are rounded to 13 binary digits (`bridgeval.stats.signed_ranks`).
+as in `bridgeval.stats.differences`, but for three things. Resamples are Poisson: a hash of the id deals users to
+groups, and each group is drawn (`bridgeval.stats.hashed_draws`). The permutation test has a random sign for each group,
+and never tries all patterns. Wilcoxon's test ranks magnitudes that are rounded to 13 binary digits
+(`bridgeval.stats.signed_ranks`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bridgeval.engine.state import UserTable
 from bridgeval.stats import tests as st
 from bridgeval.stats.column_spread import ColumnSpread
 from bridgeval.stats.differences import Settings
-from bridgeval.stats.hashed_draws import poisson_sums, sign_sums
+from bridgeval.stats.hashed_draws import group_sums
 from bridgeval.stats.item_slice_metric import ByItems
 from bridgeval.stats.paired_values import Counts, Pairs, Panel, flatten_systems
 from bridgeval.stats.signed_ranks import SignedCounts
@@ -34,21 +35,21 @@ SliceKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class ResampledSums:
-    """Means of k systems and differences of p pairs in m metrics, with their resamples.
+class GroupedSums:
+    """Means of k systems and differences of p pairs in m metrics, and the sums of groups of users, to draw from.
 
     Attributes:
         values: `[k * m]`, of users with a value from every system.
         change: `[p * m]`.
-        drawn: `[B, (k + 1) * m]`: in each resample the sums of the values, then the number of users, of each metric.
+        groups: `[G, (k + 1) * m]`: of each group the sums of the values, then the number of users, of each metric.
     """
 
     values: ColumnSpread
     change: ColumnSpread
-    drawn: Floats
+    groups: Floats
 
-    def merge(self, other: ResampledSums) -> ResampledSums:
-        return ResampledSums(self.values.merge(other.values), self.change.merge(other.change), self.drawn + other.drawn)
+    def merge(self, other: GroupedSums) -> GroupedSums:
+        return GroupedSums(self.values.merge(other.values), self.change.merge(other.change), self.groups + other.groups)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class SliceSums:
         share: `[m]`: sum of these shares.
     """
 
-    sums: ResampledSums
+    sums: GroupedSums
     adds: Floats
     share: Floats
 
@@ -77,18 +78,18 @@ class PairedState:
         own: `[k * m]`: every system's values, whoever else has one.
         signs: `[2, p, m]`: users with a higher, and with a lower value.
         magnitudes: p * m: of the differences, for Wilcoxon's test.
-        flipped: `[B, p * m]`: sums of the differences under random signs.
+        changes: `[G, p * m]`: sums of the differences of each group of users, for the permutation test.
         ranks: `[k, m]`: sums of the systems' ranks, 1 for the lowest value, for Friedman's test.
         tied: `[m]`: sum of t (t^2 - 1) over t systems that a user has the same value of.
         absent: `[2, k, m]`, see `Panel.absent`.
         slices: (kind, label) -> the sums of a slice.
     """
 
-    sums: ResampledSums
+    sums: GroupedSums
     own: ColumnSpread
     signs: Counts
     magnitudes: tuple[SignedCounts, ...]
-    flipped: Floats
+    changes: Floats
     ranks: Floats
     tied: Floats
     absent: Counts
@@ -103,7 +104,7 @@ class PairedState:
             self.own.merge(other.own),
             self.signs + other.signs,
             tuple(one.merge(two) for one, two in zip(self.magnitudes, other.magnitudes, strict=True)),
-            self.flipped + other.flipped,
+            self.changes + other.changes,
             self.ranks + other.ranks,
             self.tied + other.tied,
             self.absent + other.absent,
@@ -113,7 +114,7 @@ class PairedState:
 
 @dataclass(frozen=True)
 class PairedUsers:
-    """What is asked of paired users: a `bridgeval.engine.source.Pairing`.
+    """The question asked of paired users: a `bridgeval.engine.source.Pairing`.
 
     Attributes:
         systems: their names.
@@ -152,11 +153,11 @@ class PairedUsers:
         ranks, tied = _rank(panel.values, complete)
         present = flatten_systems(~np.isnan(panel.values))
         return PairedState(
-            self._resample(panel, change),
+            self._add_groups(panel, change),
             ColumnSpread.of(flatten_systems(panel.values), present),
             np.stack([(change > 0).sum(axis=1), (change < 0).sum(axis=1)]),
             tuple(SignedCounts.of(column) for column in flat.T),
-            sign_sums(flat, panel.users, self.how.resamples, self.how.seed),
+            group_sums(flat, panel.users, self.how.seed),
             ranks,
             tied,
             np.stack(panel.absent),
@@ -169,14 +170,13 @@ class PairedUsers:
         pairs = [st.subtract(values[new], values[old]) for old, new in panel.places(self.pairs)]
         return np.stack(pairs) if pairs else np.zeros((0, *panel.values.shape[1:]))
 
-    def _resample(self, panel: Panel, change: Floats) -> ResampledSums:
+    def _add_groups(self, panel: Panel, change: Floats) -> GroupedSums:
         complete = panel.complete
         values = flatten_systems(np.where(complete, panel.values, 0.0))
-        drawn = poisson_sums(np.hstack([values, complete]), panel.users, self.how.resamples, self.how.seed)
-        return ResampledSums(
+        return GroupedSums(
             ColumnSpread.of(values, np.tile(complete, len(panel.systems))),
             ColumnSpread.of(flatten_systems(change), np.tile(complete, len(self.pairs))),
-            drawn,
+            group_sums(np.hstack([values, complete]), panel.users, self.how.seed),
         )
 
     def _slice(self, panel: Panel, items: ItemSlices) -> Iterator[tuple[SliceKey, SliceSums]]:
@@ -195,7 +195,7 @@ class PairedUsers:
         here, change = part.users.positions_in(panel.users), self._subtract(part)
         counted = part.complete & panel.complete[here] & (here >= 0)[:, None]
         share = np.where(counted, weights[here][:, None], 0.0)
-        return SliceSums(self._resample(part, change), (share * change).sum(axis=1), share.sum(axis=0))
+        return SliceSums(self._add_groups(part, change), (share * change).sum(axis=1), share.sum(axis=0))
 
 
 def _rank(values: Floats, complete: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:

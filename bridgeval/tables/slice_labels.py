@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from bridgeval.errors import BadParameterError, BadValueError, MissingColumnError
 from bridgeval.io.columns import ITEM, USER, find_named
-from bridgeval.io.frames import is_frame, to_table
+from bridgeval.io.frames import is_frame, is_spark_frame, to_table
 from bridgeval.tables.context import Table
 from bridgeval.tables.groups import read_groups
 
@@ -66,7 +66,7 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
 
     Args:
         by: a mapping user -> label; or a frame with the id of users or of items and columns of labels, each a kind of
-            slice; or a list of these.
+            slice; or a list of these. Frames of Spark are collected.
 
     >>> import pyarrow as pa
     >>> genres = pa.table({"item_id": ["a"], "genre": ["rock"]})
@@ -87,6 +87,9 @@ def read_slice_labels(by: Any) -> tuple[Labels, ...]:
 
 
 def _read_table(table: Any) -> Iterator[Labels]:
+    if is_spark_frame(table):
+        # Labels are small, and every executor needs them.
+        table = table.toArrow()
     for label in table.values() if isinstance(table, Mapping) else ():
         if isinstance(label, list | dict | set):
             raise _refuse_several("of the slices", "user", repr(label))

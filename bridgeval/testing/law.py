@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from bridgeval.errors import NeedError
 
 # Frames of this package are not where an author looks for a fault.
 PACKAGE = str(Path(__file__).parents[1])
+LIBRARY = sysconfig.get_path("stdlib")
+UNDECLARED = ("it reads data that needs() does not declare", "add the data to needs()")
 
 
 @dataclass(frozen=True)
@@ -84,16 +87,25 @@ def keep_laws(who: str, laws: Iterable[Law], trial: Any) -> None:
 def describe_error(error: BaseException) -> str:
     """An exception and the line of the author's code that it came from."""
     root = error.__cause__ or error
-    theirs = [one for one in traceback.extract_tb(root.__traceback__) if not one.filename.startswith(PACKAGE)]
+    theirs = [one for one in traceback.extract_tb(root.__traceback__) if _is_theirs(one)]
     where = f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno}, in {theirs[-1].name})" if theirs else ""
     return f"it raised {type(root).__name__}: {root}{where}"
+
+
+def _is_theirs(frame: traceback.FrameSummary) -> bool:
+    return not frame.filename.startswith((PACKAGE, LIBRARY, "<frozen"))
 
 
 def blame_error(error: BaseException) -> tuple[str, str]:
     """The likely cause of an exception, and what to do."""
     root = error.__cause__ or error
     if isinstance(root, NeedError) or (isinstance(root, KeyError) and "blocks" in describe_error(error)):
-        return "it reads data that needs() does not declare", "add the data to needs()"
+        return UNDECLARED
+    if not any(_is_theirs(one) for one in traceback.extract_tb(root.__traceback__)):
+        return (
+            "it gives something that the engine cannot use",
+            "return what the base asks for: plain tensors of numbers, without gradients, and states that merge",
+        )
     return (
         "its own code raises for data that occur: short and empty lists, users without relevant items, k beyond a list",
         "make it answer for such users too, with NaN where it is undefined",

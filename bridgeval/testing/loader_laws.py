@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -16,11 +18,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import torch
+from torch import Tensor
 
 from bridgeval import plugins
 from bridgeval.batch.scores import Scores
-from bridgeval.engine.metric import Metric
-from bridgeval.engine.needs import answered_needs
+from bridgeval.engine.blocks import Blocks, ItemColumn
+from bridgeval.engine.metric import Metric, TopKMetric
+from bridgeval.engine.needs import Needs, answered_needs
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.source import Source, Sources, make_source
 from bridgeval.engine.summary import Result
@@ -29,7 +33,8 @@ from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import Loader
 from bridgeval.metrics import MAE, MRR, Precision, Recall, nDCG
 from bridgeval.spec import parse
-from bridgeval.testing.law import Law, keep_laws, law, require
+from bridgeval.testing.law import Law, describe_error, keep_laws, law, refuse, require
+from bridgeval.testing.process import find_changes, look_at_process, other_process
 from bridgeval.testing.results import difference
 from bridgeval.testing.world import World, world as small_world
 
@@ -68,9 +73,34 @@ class LoaderTrial:
 
     @cached_property
     def source(self) -> Source:
+        self.inputs_before  # noqa: B018  (as they are before they are read for the first time)
         source = self.loader.load(self.recommendations, self.relevance, **self.extras)
         require(not isinstance(source, Sources), "it gives several sources; try it on something that holds one")
         return cast(Source, source)
+
+    @cached_property
+    def inputs_before(self) -> dict[str, bytes]:
+        return self.copy_inputs()
+
+    def copy_inputs(self) -> dict[str, bytes]:
+        """What the caller gave, as bytes; of what pickles."""
+        given: dict[str, Any] = {"recommendations": self.recommendations, "relevance": self.relevance}
+        # Of a dataclass the fields: what it caches beside them is no change.
+        parts = {
+            f"{name}.{one.name}": getattr(value, one.name)
+            for name, value in given.items()
+            if is_dataclass(value)
+            for one in fields(value)
+        }
+        plain = {name: value for name, value in given.items() if not is_dataclass(value)}
+        given = {**parts, **plain, "extras": dict(self.extras)}
+        copies = {}
+        for name, one in given.items():
+            with suppress(Exception):
+                # A tensor has another pickle each time; it is not told of.
+                if pickle.dumps(deepcopy(one)) == (copy := pickle.dumps(deepcopy(one))):
+                    copies[name] = copy
+        return copies
 
     @cached_property
     def expected(self) -> dict[Metric, Result]:
@@ -208,6 +238,81 @@ def it_can_be_run_again(trial: LoaderTrial) -> None:
 
 
 @law(
+    "context tables are handed on",
+    cause="load names the arguments that it takes, and drops or refuses others",
+    remedy="let load take **extras, and pass them on to make_source",
+)
+def context_is_handed_on(trial: LoaderTrial) -> None:
+    """A table of `context=` is offered, and a metric that asks for it by name gives the same as on the world itself."""
+    data = trial.world
+    items = {item for gains in data.relevance.values() for item in gains}
+    extras = {"context": {"weight": {item: float(at) for at, item in enumerate(sorted(items))}}}
+    source: Any = trial.loader.load(trial.recommendations, trial.relevance, **{**trial.extras, **extras})
+    require("item weight" in source.offers, "the table 'weight' of the items is not offered")
+    expected = make_source(data.recommendations, data.relevance, **extras)
+    _compare(run(expected, (_Weight(5),)), run(source, (_Weight(5),)))
+
+
+@dataclass(frozen=True)
+class _Weight(TopKMetric):
+    """The sum of a table of the caller's over the first k items."""
+
+    name = "Weight"
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(items={"weight"})
+
+    def values(self, blocks: Blocks) -> Tensor:
+        return blocks[ItemColumn("weight", self.ranking)][:, : self.k].nansum(1)
+
+
+@law(
+    "its inputs are left as they were",
+    cause="lists that are sorted, cut or emptied in place",
+    remedy="work on a copy: sorted(...), frame.sort_values(...), dict(...)",
+)
+def inputs_are_not_written(trial: LoaderTrial) -> None:
+    """What the caller gave is the same after it was read; told of what pickles."""
+    run(trial.source, METRICS)
+    after = trial.copy_inputs()
+    changed = [name for name, before in trial.inputs_before.items() if before != after.get(name, before)]
+    require(not changed, f"{', '.join(changed)} changed")
+
+
+@law(
+    "it leaves the process as it was",
+    cause="it sets a seed, a folder, a filter or an option for the whole process",
+    remedy="pass paths, dtypes and generators as arguments",
+)
+def it_leaves_the_process_alone(trial: LoaderTrial) -> None:
+    """Neither random generators, settings of torch and numpy, warnings, the folder nor the environment are changed."""
+    run(trial.source, METRICS)
+    with other_process():
+        before = look_at_process()
+        source: Any = trial.loader.load(trial.recommendations, trial.relevance, **trial.extras)
+        run(source, METRICS)
+        changed = find_changes(before)
+    require(not changed, f"it changes {', '.join(changed)}")
+
+
+@law(
+    "what it offers by itself can be read",
+    cause="offers that name what was not given",
+    remedy="offer what list_offers(recommendations, **extras) gives, and what the data itself holds",
+)
+def offers_can_be_read(trial: LoaderTrial) -> None:
+    """Without any extras, metrics whose needs the source offers have a result."""
+    source: Any = trial.loader.load(trial.recommendations, trial.relevance)
+    for metric in (parse(name)[0] for name in OF_EXTRAS):
+        if metric.needs().required <= source.offers:
+            try:
+                run(source, (metric,))
+            except Exception as error:
+                needed = ", ".join(sorted(metric.needs().required))
+                refuse(f"{needed} is offered, and {metric} {describe_error(error)}")
+
+
+@law(
     "extras that are offered are read",
     cause="an extra that is offered and then dropped, cut or taken for another",
     remedy="pass **extras on to make_source where the data is read",
@@ -251,7 +356,8 @@ def loading_reads_nothing(trial: LoaderTrial) -> None:
 
 def _list_paths(value: Any) -> list[Path]:
     """The files and folders that a value names, or that stand in its attributes."""
-    named = [value] if isinstance(value, str | os.PathLike) else list(getattr(value, "__dict__", {}).values())
+    held = value if isinstance(value, str | os.PathLike | Mapping | list | tuple) else getattr(value, "__dict__", {})
+    named = held.values() if isinstance(held, Mapping) else held if isinstance(held, list | tuple) else [held]
     paths = [Path(one) for one in named if isinstance(one, str | os.PathLike) and one]
     return [path for path in paths if path.exists()]
 
@@ -273,19 +379,33 @@ def _move_away(path: Path) -> Iterator[None]:
 def evaluate_gives_the_same(trial: LoaderTrial) -> None:
     """`evaluate` by this loader gives what it gives by the built-in loader of mappings: numbers, users, users' values.
 
-    It passes None for what is not given, as `columns=None`.
+    It passes None for what is not given, as `columns=None`. With a history it is tried with `mask_seen=True` too.
     """
     given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
+    _compare_evaluations(trial, given)
+    if "history" in given:
+        _compare_evaluations(trial, given, mask_seen=True)
+
+
+def _compare_evaluations(trial: LoaderTrial, given: Mapping[str, Any], **options: Any) -> None:
     # Of the repeated rows and strange users of the world.
     with warnings.catch_warnings(action="ignore", category=BridgevalWarning):
-        expected = evaluate(trial.world.recommendations, trial.world.relevance, METRICS, per_user=True, **given)
+        expected = evaluate(
+            trial.world.recommendations, trial.world.relevance, METRICS, per_user=True, **given, **options
+        )
         found = evaluate(
-            trial.recommendations, trial.relevance, METRICS, per_user=True, loader=trial.loader, **trial.extras
+            trial.recommendations,
+            trial.relevance,
+            METRICS,
+            per_user=True,
+            loader=trial.loader,
+            **trial.extras,
+            **options,
         )
     require(isinstance(found.label, str), f"its label is {found.label!r}", "no text", 'write label = "" in the source')
     for name, result in expected.results.items():
         differs = difference(result, found.results[name])
-        require(not differs, f"{name}: {differs}")
+        require(not differs, f"{name}{' with mask_seen' if options else ''}: {differs}")
 
 
 LOADER_LAWS: tuple[Law, ...] = (
@@ -299,6 +419,10 @@ LOADER_LAWS: tuple[Law, ...] = (
     batches_change_nothing,
     it_can_be_run_again,
     extras_are_read,
+    context_is_handed_on,
+    offers_can_be_read,
+    inputs_are_not_written,
+    it_leaves_the_process_alone,
     loading_reads_nothing,
     evaluate_gives_the_same,
 )

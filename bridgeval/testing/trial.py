@@ -14,7 +14,7 @@ from torch import Tensor
 from bridgeval.batch.batch import Batch, lay_out
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.lookup import Lookup
-from bridgeval.engine.metric import Metric
+from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.state import State
@@ -24,6 +24,7 @@ from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.slates import Slates
 from bridgeval.testing.law import require
+from bridgeval.testing.process import find_changes, look_at_settings
 from bridgeval.testing.results import difference
 from bridgeval.testing.world import World, world as small_world
 
@@ -65,6 +66,11 @@ class Trial:
         return not by_score and not needs.reads("score") and not needs.lists and "prev_score" not in needs.pairs
 
     @cached_property
+    def has_values(self) -> bool:
+        """Whether its class, or a parent other than the base, defines `values(blocks)`."""
+        return isinstance(self.metric, UserMetric) and type(self.metric).values is not UserMetric.values
+
+    @cached_property
     def state(self) -> Any:
         """The state of all users in one batch."""
         return self.fold([self.slates])
@@ -72,7 +78,15 @@ class Trial:
     @cached_property
     def expected(self) -> Result:
         """The result of all users in one batch."""
-        return self.metric.compute(self.state)
+        before = look_at_settings()
+        result = self.metric.compute(self.state)
+        self.changed.extend(find_changes(before))
+        return result
+
+    @cached_property
+    def changed(self) -> list[str]:
+        """Settings of the process that the first evaluation changed."""
+        return []
 
     def fold(
         self, chunks: Iterable[Slates], batch_size: int | None = None, *, plan: Plan | None = None, **more: Any

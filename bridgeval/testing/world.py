@@ -15,6 +15,8 @@ from bridgeval.engine.inputs import Inputs
 SCORES = (1e-300, 0.1, 0.1 + 2**-36, 1 / 3, 0.7, 0.7 + 2**-30, 1.0, 2.5)
 # Other scores in the same order: negative, beyond the range of float32, neighbors of 0 and of 1.
 AWKWARD_SCORES = (-1e300, -2.5, -1e-300, 0.0, 1e-300, 1.0, 1.0 + 2**-50, 1e300)
+# Ids that readers of text take for a number, for nothing, or cannot decode.
+AWKWARD_TEXTS = {7: "7", 8: "007", 9: "NA", 10: "1e3", 11: "Žižek"}
 # Beyond it not every integer is a float64: ids that a loader turns into floats collide.
 LARGE = 2**53
 
@@ -47,8 +49,38 @@ class World:
 
     @cached_property
     def reversed(self) -> World:
-        """The same rows, last first."""
+        """The same rows of the lists, last first."""
         return self._with_lists(lambda pairs: pairs[::-1])
+
+    @cached_property
+    def reversed_truth(self) -> World:
+        """The same rows of the truth, last first."""
+        truth = {user: dict(list(gains.items())[::-1]) for user, gains in self.relevance.items()}
+        return replace(self, relevance=truth)
+
+    @cached_property
+    def distinct(self) -> World:
+        """The lists without masked rows, and of repeated rows the best alone."""
+        return self._with_lists(lambda pairs: list(_keep_best(pairs).items()))
+
+    @cached_property
+    def sorted(self) -> World:
+        """The lists of `distinct` from the highest score to the lowest; of equal scores the highest item first."""
+        return self.distinct._with_lists(lambda pairs: sorted(pairs, key=lambda pair: (pair[1], pair[0]), reverse=True))
+
+    @cached_property
+    def found(self) -> World:
+        """Lists of what proved relevant and of what the users had before, in turn one or the other first."""
+        lists = {}
+        for at, (user, gains) in enumerate(self.relevance.items()):
+            parts = [[item for item, gain in gains.items() if gain], list(self.extras.get("history", {}).get(user, ()))]
+            items = dict.fromkeys([*parts[at % 2], *parts[1 - at % 2]])
+            lists[user] = [(item, 9.0 - place) for place, item in enumerate(items)]
+        return replace(self, recommendations=lists)
+
+    def cut(self, k: int) -> World:
+        """The first k places of the lists of `sorted`."""
+        return self.sorted._with_lists(lambda pairs: pairs[:k])
 
     @cached_property
     def plain(self) -> World:
@@ -77,6 +109,15 @@ class World:
         return replace(self, recommendations={user: change(pairs) for user, pairs in self.recommendations.items()})
 
 
+def _keep_best(pairs: Sequence[Any]) -> dict[Any, float]:
+    """Item -> its highest score, without masked items."""
+    best: dict[Any, float] = {}
+    for item, score in pairs:
+        if score > -math.inf:
+            best[item] = max(score, best.get(item, score))
+    return best
+
+
 def _spread(values: Sequence[float], number: int) -> Sequence[float]:
     """As many values in ascending order."""
     return values[:number] if number <= len(values) else sorted([*values, *(10.0 + n for n in range(number - 8))])
@@ -87,8 +128,9 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
     """The same data on every call: 18 users, and 12 items of a catalogue for each half of them.
 
     The halves share no item, so that what is kept by the number of an item in a chunk goes wrong. It has tied scores,
-    scores that are equal in float32, a repeated row, masked items, short and empty lists, users that only one side
-    names, gains of 0, ids beyond 2^53, items without a group, a previous score or a place in the catalogue.
+    scores that are equal in float32, a repeated row, masked items, short and empty lists, users that only one
+    side names, gains of 0, ids beyond 2^53 or such as "007" and "NA", items without a group, a
+    previous score or a place in the catalogue.
 
     Args:
         ids: of users and items.
@@ -128,5 +170,5 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
 
 def _id(ids: str, what: str, number: int) -> Any:
     if ids == "string":
-        return f"{what} {number:02d}"
+        return AWKWARD_TEXTS.get(number, f"{what} {number:02d}")
     return LARGE + number - 9 if 9 <= number < 12 else 7 * number - 20

@@ -191,8 +191,9 @@ def _group_by_value(name: str) -> Iterator[tuple[str, str]]:
         except errors.InputError:
             value = "none"
         groups.setdefault(value, []).append(f"`{one}`")
-    for value, names in groups.items():
-        yield value, ", ".join(names)
+    ours, *others = groups
+    for value in (ours, *sorted(others, reverse=True)):
+        yield value, ", ".join(groups[value])
 
 
 def list_all_metrics() -> str:

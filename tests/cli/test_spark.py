@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from bridgeval.cli.spark import spark
+from bridgeval.errors import UnknownMetricError
 from tests.cli.conftest import Run
 
 
@@ -36,6 +37,20 @@ def test_spark_takes_its_paths_by_place_or_by_name(paths: list[str], monkeypatch
     assert done.exit_code == 0, done.output
     expected = {"recs": "r", "truth": "t", "metrics": ("nDCG@5", "MRR@2"), "out": "o", "run_id": "monday"}
     assert {name: given[name] for name in expected} == expected
+
+
+def test_spark_has_metrics_if_none_is_named_and_knows_names_before_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = pytest.importorskip("bridgeval.spark.job", reason="needs pyspark")
+    given: dict[str, object] = {}
+    monkeypatch.setattr(job, "run", given.update)
+    monkeypatch.setattr(job, "open_session", contextlib.nullcontext)
+    monkeypatch.setenv("PYSPARK_PYTHON", "python")
+    assert CliRunner().invoke(spark, ["r", "t"]).exit_code == 0
+    assert "metrics" not in given, "the job's own"
+    monkeypatch.setattr(job, "open_session", lambda: pytest.fail("a session was opened"))
+    for option in (["-m", "nDGC@5"], ["--baseline", "u", "--max-drop", "nDGC@5=1%"]):
+        error = CliRunner().invoke(spark, ["r", "t", *option]).exception
+        assert isinstance(error, UnknownMetricError)
 
 
 @pytest.mark.parametrize("paths", [["r"], ["--recs", "r"], ["r", "t", "more"]], ids=" ".join)

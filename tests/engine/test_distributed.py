@@ -10,17 +10,23 @@ import sys
 import pytest
 
 import bridgeval
+from tests.conftest import ROOT
 
 SCRIPT = """
 import json, sys
+from contextlib import nullcontext
 import torch.distributed as dist
 import bridgeval
+from tests.pretend_gpu import PretendedGPU
 
 rank, port = int(sys.argv[1]), sys.argv[2]
 dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
 shown, relevant = json.loads(sys.argv[3])
-report = bridgeval.evaluate(shown, relevant, ["nDCG@2", "MAP(over='median')@2", "RMSE"], group=dist.group.WORLD)
-print(json.dumps([dict(report), report.population.counted]))
+with PretendedGPU() if sys.argv[4] == "cuda" else nullcontext():
+    report = bridgeval.evaluate(
+        shown, relevant, ["nDCG@2", "MAP(over='median')@2", "RMSE"], group=dist.group.WORLD, device=sys.argv[4]
+    )
+print(json.dumps([dict(report), report.population.counted, report.device]))
 dist.destroy_process_group()
 """
 SHOWN = {f"u{u}": [(f"i{(u * i) % 7}", 1.0 / i) for i in range(1, 4)] for u in range(1, 6)}
@@ -34,7 +40,8 @@ def free_port() -> int:
 
 
 @pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
-def test_two_gloo_processes_agree_with_one():
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_two_gloo_processes_agree_with_one(device):
     port = str(free_port())
     mine = ["u1", "u2", "u3"]
     halves = [
@@ -43,7 +50,8 @@ def test_two_gloo_processes_agree_with_one():
     ]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", SCRIPT, str(rank), port, json.dumps(half)],
+            [sys.executable, "-W", "ignore", "-c", SCRIPT, str(rank), port, json.dumps(half), device],
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -51,6 +59,7 @@ def test_two_gloo_processes_agree_with_one():
     ]
     outputs = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
     report = bridgeval.evaluate(SHOWN, RELEVANT, ["nDCG@2", "MAP(over='median')@2", "RMSE"])
-    for values, counted in outputs:
+    for values, counted, where in outputs:
+        assert where == device
         assert values == pytest.approx(dict(report), abs=1e-12)
         assert counted == report.population.counted

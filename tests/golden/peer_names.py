@@ -47,7 +47,6 @@ DEFECT = "a defect of the library that more-conventions.md labels"
 SIZE = "the size of the catalogue that was given, no metric"
 HOLE = "Hole counts documents that no query judged, whatever the query at hand"
 LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
-NAN_SPREADS = "users without truth are NaN there, and so is the mean"
 OTHER = "another measure than those of more-conventions.md"
 
 
@@ -61,6 +60,7 @@ class Asked:
         outside: why nothing here is meant to give the record.
         value_outside: the same of the value alone, not of users.
         unshown_outside: the same of users to whom nothing was shown.
+        spreads: whether a user of the fixture without a value makes the mean NaN, as a plain mean does.
         no_order: which equal scores have no order in this metric; None if all have one.
         parts: of a value that has several numbers, which name each asks for, by its keys.
         extras: what else was given, see `EXTRAS`.
@@ -73,6 +73,7 @@ class Asked:
     outside: str = ""
     value_outside: str = ""
     unshown_outside: str = ""
+    spreads: bool = False
     no_order: NoOrder | None = None
     parts: dict[tuple[str | int, ...], str] = field(default_factory=dict)
     extras: tuple[str, ...] = ()
@@ -439,7 +440,7 @@ def lightfm(record: Record) -> Asked:
     change = _without_trained if "train" in record["params"] else drop_zeros
     name = write("lightfm", record["metric"], _params(record, "preserve_rows"), record["cutoff"])
     spreads = record["metric"] == "recall_at_k" and record["params"]["preserve_rows"]
-    return Asked(name, change, value_outside=NAN_SPREADS if spreads else "")
+    return Asked(name, change, spreads=spreads)
 
 
 def _without_trained(world: World) -> World:
@@ -493,7 +494,7 @@ def rankereval(record: Record) -> Asked:
     return Asked(
         write("rankereval", metric, given, record["cutoff"]),
         _name_all if "DCG" in metric else _all_rows,
-        value_outside=NAN_SPREADS if spreads else "",
+        spreads=spreads,
     )
 
 

@@ -85,12 +85,17 @@ def _answers(
         by_user = list(zip(fixture.people, record.get("per_user", []), strict=False))
 
         def summarize(
-            metric: Metric, record: dict[str, Any] = record, by_user: list[tuple[Person, Any]] = by_user
+            metric: Metric,
+            record: dict[str, Any] = record,
+            asked: Asked = asked,
+            by_user: list[tuple[Person, Any]] = by_user,
         ) -> float:
+            ours = _by_user(report, metric)
+            if asked.spreads:
+                return fmean(ours.get(one.user, math.nan) for one in world.people)
             if not record["value_by"].startswith("mean of per_user"):
                 return report[str(metric)]
             # The recorder's mean, over users for whom the library gave a finite number.
-            ours = report.collected[str(metric)].to_dict()
             return fmean(ours.get(one.user, math.nan) for one, theirs in by_user if _is_number(theirs))
 
         ours, *ends = ({} if not by_user and not limits else _by_user(report, one) for one in (metric, *limits))

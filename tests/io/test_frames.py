@@ -116,6 +116,17 @@ def test_a_column_beats_a_level_of_the_index():
     assert bridgeval.evaluate(frame, TRUTH, "MRR@2")["MRR@2"] == MRR
 
 
+@pytest.mark.parametrize("form", ["a frame", "a Series"])
+def test_levels_of_an_index_can_be_chosen(form):
+    indexed = RECS.rename(columns={"user_id": "who", "item_id": "what"}).set_index(["who", "what"])
+    shown = indexed if form == "a frame" else indexed["score"]
+    with pytest.raises(MissingColumnError, match="'who', 'what'"):
+        bridgeval.evaluate(shown, TRUTH, "MRR")
+    report = bridgeval.evaluate(shown, TRUTH, "MRR", columns={"user": "who", "item": "what"}, per_user=True)
+    assert report["MRR"] == MRR
+    assert list(report.per_user().columns) == ["who", "metric", "k", "value"]
+
+
 def test_a_series_without_lists_is_no_listing():
     with pytest.raises(NoLoaderError):
         bridgeval.evaluate(RECS["item_id"], TRUTH, "MRR@2")

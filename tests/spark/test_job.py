@@ -68,6 +68,8 @@ def test_a_misspelled_metric_is_an_error_before_a_session_is_started(monkeypatch
     monkeypatch.setattr(job, "SparkSession", None)
     with pytest.raises(UnknownMetricError, match="nDGC"):
         job.run(recs="r", truth="t", metrics=["nDGC@5"])
+    with pytest.raises(UnknownMetricError, match="nDGC"):
+        job.run(recs="r", truth="t", baseline="users", max_drop=["nDGC@5=1%"])
 
 
 def test_the_command_says_why_it_failed_and_leaves_a_running_session_alone(
@@ -151,6 +153,9 @@ def test_systems_are_compared_in_a_job_with_the_numbers_of_compare(
         ({"partition_by": ["users"], "out": "o", "per_user_out": "p"}, "the table 'p' cannot be partitioned by users"),
         ({"recs": {"a": "a", "b": "b"}, "per_user_out": "p"}, "a comparison writes no per-user values"),
         ({"out": "sql:select 1"}, "a query cannot be written to"),
+        ({"baseline": "users"}, "a check needs a baseline and the largest acceptable drops"),
+        ({"max_drop": ["nDCG@5=1%"]}, "a check needs a baseline and the largest acceptable drops"),
+        ({"recs": {"a": "a", "b": "b"}, "baseline": "u", "max_drop": ["nDCG@5=1%"]}, "a check takes one system"),
     ],
 )
 def test_outputs_that_cannot_be_written_are_refused_before_a_session_is_started(
@@ -186,3 +191,52 @@ def test_runs_whose_per_user_values_spark_wrote_are_compared_as_systems(
         main(["compare", users, "--format", "csv"])
     assert left.value.code == 0
     assert {"monday", "007"} <= set(capsys.readouterr().out.replace("\n", ",").split(","))
+
+
+def test_a_job_checks_a_system_against_the_runs_that_held(
+    spark: Any, paths: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The latest run is the baseline; a run that fails becomes none, and the command says so with its exit status."""
+    users, checks = str(tmp_path / "users"), str(tmp_path / "checks")
+    worse = spark.read.parquet(paths["recs"]).selectExpr("user", "if(user % 5 = 0, item, item + 9999) as item", "score")
+    worse.write.parquet(str(tmp_path / "worse"))
+    job.run(**paths, metrics=["nDCG@5"], per_user_out=users, run_id="007")
+    assert len(list(Path(users).rglob("*.parquet"))) == 1, "few values are one file"
+    options = ["--baseline", users, "--max-drop", "nDCG@5=1%", "--out", checks, "--per-user-out", users]
+    codes = []
+    for name, recs, more in (
+        ("8", paths["recs"], ["--baseline-run", "007"]),
+        ("9", str(tmp_path / "worse"), []),
+        ("10", paths["recs"], []),
+    ):
+        with pytest.raises(SystemExit) as left:
+            main(["spark", "--recs", recs, "--truth", paths["truth"], "--run-id", name, *options, *more])
+        codes.append(left.value.code)
+    assert codes == [0, 1, 0]
+    assert "nDCG@5" in capsys.readouterr().out
+    assert {folder.name for folder in Path(users).glob("run=*")} == {"run=007", "run=8", "run=10"}
+    rows = {row.run: row for row in spark.read.schema(job.CHECKS).parquet(checks).collect()}
+    assert {name: row.verdict for name, row in rows.items()} == {"8": "holds", "9": "worse", "10": "holds"}
+    assert rows["9"].baseline == rows["8"].value
+    given = world()
+    expected = bridgeval.evaluate(given["recommendations"], given["relevance"], "nDCG@5")
+    assert rows["8"].value == pytest.approx(expected["nDCG@5"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"baseline": "{recs}", "max_drop": ["nDCG@5=1%"]}, "has no column run, time, metric, value"),
+        ({"baseline": "{users}", "max_drop": ["MRR@5=1%"]}, "has no values of MRR@5 of another run"),
+        ({"baseline": "{users}", "max_drop": ["nDCG@5=1%"], "run_id": "mon"}, "of another run; found: no other run"),
+        ({"baseline": "{users}", "max_drop": ["nDCG@5=1%"], "baseline_run": "x"}, "of run 'x'; found: runs 'mon'"),
+    ],
+)
+def test_a_baseline_that_is_none_is_refused(
+    spark: Any, paths: dict[str, str], tmp_path: Path, asked: dict[str, Any], message: str
+) -> None:
+    users = str(tmp_path / "users")
+    job.run(**paths, metrics=["nDCG@5"], per_user_out=users, run_id="mon")
+    asked = {**asked, "baseline": asked["baseline"].format(recs=paths["recs"], users=users)}
+    with pytest.raises(InputError, match=message):
+        job.run(**paths, **asked)

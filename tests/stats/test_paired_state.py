@@ -15,7 +15,7 @@ from scipy import stats
 import bridgeval
 from bridgeval.engine.state import UserTable
 from bridgeval.stats.differences import Settings
-from bridgeval.stats.hashed_draws import POISSON, poisson_sums, sign_sums
+from bridgeval.stats.hashed_draws import GROUPS, POISSON, group_sums, poisson_sums, sign_sums
 from bridgeval.stats.paired_results import PairedResults
 from bridgeval.stats.paired_state import PairedUsers
 from bridgeval.stats.paired_values import Panel
@@ -100,26 +100,52 @@ def test_draws_are_those_of_a_plain_loop() -> None:
         number = (number ^ (number >> 27)) * 0x94D049BB133111EB % 2**64
         return number ^ (number >> 31)
 
-    users, values, resamples = Ids.of(["ann", "bob", "eve"]), np.array([[1.0], [10.0], [100.0]]), 130
+    groups, resamples = np.zeros((9, 1)), 130
+    groups[[2, 3, 8]] = [[1.0], [10.0], [100.0]]
     weighted, signed = np.zeros(resamples), np.zeros(resamples)
-    for user in range(3):
-        keys = [int(users.hash(seed).view(np.uint64)[user]) for seed in (10, 11)]
+    for group in (2, 3, 8):
+        keys = [int(Ids(np.array([group])).hash(seed).view(np.uint64)[0]) for seed in (10, 11)]
         for draw in range(resamples):
             number = mix((keys[0] + (draw // 4 + 1) * 0x9E3779B97F4A7C15) % 2**64)
             field = number >> 16 * (draw % 4) & 0xFFFF
             # How many of the cumulative probabilities of Poisson(1), in 65,536ths, the field is not below.
-            weighted[draw] += values[user, 0] * sum(field >= round(65536 * stats.poisson.cdf(n, 1)) for n in range(9))
+            weighted[draw] += groups[group, 0] * sum(field >= round(65536 * stats.poisson.cdf(n, 1)) for n in range(9))
             number = mix((keys[1] + (draw // 64 + 1) * 0x9E3779B97F4A7C15) % 2**64)
             byte = number >> 8 * (draw % 64 // 8) & 0xFF
-            signed[draw] += values[user, 0] * (1 if byte >> 7 - draw % 8 & 1 else -1)
-    assert poisson_sums(values, users, resamples, seed=5).ravel().tolist() == weighted.tolist()
-    assert sign_sums(values, users, resamples, seed=5).ravel().tolist() == signed.tolist()
+            signed[draw] += groups[group, 0] * (1 if byte >> 7 - draw % 8 & 1 else -1)
+    assert poisson_sums(groups, resamples, seed=5).ravel().tolist() == weighted.tolist()
+    assert sign_sums(groups, resamples, seed=5).ravel().tolist() == signed.tolist()
+
+
+def test_users_are_dealt_to_groups_evenly_and_by_their_ids_alone() -> None:
+    users = Ids.of([f"user {number}" for number in range(100_000)])
+    counts = group_sums(np.ones((100_000, 1)), users, seed=3)
+    assert counts.shape == (GROUPS, 1)
+    assert counts.sum() == 100_000
+    # Poisson counts of mean 12.2: chi-squared of GROUPS - 1 degrees of freedom, whose deviation is 128.
+    mean = 100_000 / GROUPS
+    assert ((counts - mean) ** 2 / mean).sum() == pytest.approx(GROUPS - 1, abs=5 * 128)
+    some = np.random.default_rng(0).permutation(100_000)
+    parts = [group_sums(np.ones((len(part), 1)), users.take(part), 3) for part in np.array_split(some, 7)]
+    assert np.array_equal(sum(parts), counts)
+    assert not np.array_equal(group_sums(np.ones((100_000, 1)), users, seed=4), counts)
+
+
+@pytest.mark.parametrize("users", [200, 50_000])
+def test_groups_of_users_have_the_standard_error_of_users(users: int) -> None:
+    """The resampled mean spreads as s / sqrt(n) says, whether groups hold one user or several."""
+    values = np.random.default_rng(users).exponential(size=(users, 1))
+    sums = group_sums(np.hstack([values, np.ones((users, 1))]), Ids(np.arange(users) * 11), seed=1)
+    drawn = poisson_sums(sums, 4_000, seed=1)
+    spread = (drawn[:, 0] / drawn[:, 1]).std()
+    # 4,000 resamples are right to 1.1 percent, 8,192 groups to 1.5 percent or, of such skewed values, a little more.
+    assert spread == pytest.approx(values.std() / math.sqrt(users), rel=0.06)
 
 
 def test_poisson_draws_have_mean_and_variance_1_and_do_not_depend_on_one_another() -> None:
     assert POISSON.mean() == 1
     assert POISSON.astype(float).var() == pytest.approx(1, abs=1e-4)
-    draws = np.concatenate([poisson_sums(np.eye(20), Ids(np.arange(20) + 20 * n), 2_000, 0) for n in range(5)], axis=1)
+    draws = poisson_sums(np.eye(100), 2_000, 0)
     correlations = np.corrcoef(draws.T)[np.triu_indices(100, 1)]
     # Of 4,950 pairs, each with a standard error of 1 / sqrt(2,000) = 0.022.
     assert np.abs(correlations).max() < 5 * 0.0224

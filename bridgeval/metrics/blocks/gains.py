@@ -167,7 +167,7 @@ class HitGains(Block[tuple[HitList, Tensor]]):
 
 @dataclass(frozen=True)
 class TruthGains(Block[Tensor]):
-    """What each relevant item is worth, 0 where there is none: `[B, R]` float64."""
+    """The gain of each relevant item, 0 where there is none: `[B, R]` float64."""
 
     gain: GainOrTable
     relevance: Relevance = Relevance()
@@ -183,7 +183,7 @@ class TruthGains(Block[Tensor]):
 
 @dataclass(frozen=True)
 class GainSums(Block[Cumulative]):
-    """What the hits of the first k places are worth: `[B]` float64."""
+    """The sum of the gains of the hits in the first k places: `[B]` float64."""
 
     gain: GainOrTable
     ranking: Ranking = Ranking()
@@ -198,7 +198,7 @@ class GainSums(Block[Cumulative]):
 
 @dataclass(frozen=True)
 class RelevantGains(Block[Tensor]):
-    """What all relevant items of each user are worth: `[B]` float64."""
+    """The sum of the gains of all relevant items of each user: `[B]` float64."""
 
     gain: GainOrTable
     relevance: Relevance = Relevance()

@@ -11,10 +11,11 @@ from markupsafe import Markup
 from bridgeval.report.page.rendering import render
 
 if TYPE_CHECKING:
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
     from bridgeval.report.page.page_data import PageData
 
 CHARTS = 12
+BEYOND_ACCURACY = ("novelty", "bias", "diversity", "coverage", "fairness")
 MEDIA_TYPES = {"csv": "text/csv", "md": "text/markdown", "tex": "text/x-tex"}
 
 
@@ -77,3 +78,9 @@ def make_chart_section(key: str, title: str, data: PageData, found: Sequence[Cha
     left = ", ".join(chart.title for chart in found[CHARTS:])
     more = f" Not drawn: {left}; the table of results has them." if left else ""
     return Section(key, title, render_charts(data, found[:CHARTS]), about + more)
+
+
+def order_families(family: str) -> int:
+    """The place of a family of metrics on the page; unknown ones come last."""
+    known = ("accuracy", "rating", *BEYOND_ACCURACY)
+    return known.index(family) if family in known else len(known)

@@ -13,7 +13,7 @@ from bridgeval.report.table_view import format_interval
 from bridgeval.stats.slice_results import SliceChange, SliceMean, Slices
 
 if TYPE_CHECKING:
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
 
 OF_USERS = "Slices of users: share times difference, summed over slices, is the whole difference."
 OF_ITEMS = (

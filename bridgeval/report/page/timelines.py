@@ -14,7 +14,7 @@ from bridgeval.report.table_view import Cell, Wide
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bridgeval.report.page.charts import Drawing
+    from bridgeval.report.page.drawing import Drawing
 
 HEAD = ("run", "system", "time", "value", "95% interval", "change")
 # Mark of a change -> marker of its point.
@@ -77,7 +77,7 @@ def render_runs_page(data: RunsData, title: str) -> str:
 
 def draw_timeline(data: RunsData, metric: str) -> Drawing:
     """Lines over time with their intervals as bands; a triangle is a significant change."""
-    from bridgeval.report.page.charts import choose_style, draw_svg
+    from bridgeval.report.page.drawing import choose_style, draw_svg
 
     timelines = data.timelines[metric]
 

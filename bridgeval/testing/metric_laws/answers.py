@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
-import random
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bridgeval.engine.metric import UserMetric
+from bridgeval.engine.needs import Needs
 from bridgeval.engine.summary import Bounds, Result
-from bridgeval.testing.law import Law, law, require
+from bridgeval.errors import BridgevalError
+from bridgeval.testing.law import UNDECLARED, Law, describe_error, law, refuse, require
+from bridgeval.testing.operations import NotedOperations
+from bridgeval.testing.process import find_changes, look_at_process, other_process
 from bridgeval.testing.results import are_close
-from bridgeval.testing.trial import Trial, take_users
+from bridgeval.testing.trial import Trial, copy_arrays, take_users
 from bridgeval.testing.world import world as small_world
 
 ROUNDING = 1e-12
@@ -31,7 +30,12 @@ ROUNDING = 1e-12
 )
 def it_answers(trial: Trial) -> None:
     """It has a result for the small world: a Result with numbers, which are plain floats."""
-    result = trial.expected
+    try:
+        result = trial.expected
+    except Exception as error:
+        if _answers_with_history(trial):
+            refuse(describe_error(error), *UNDECLARED)
+        raise
     require(
         isinstance(result, Result), f"compute gives {result!r}", "compute returns no Result", "return Result(value)"
     )
@@ -45,6 +49,17 @@ def it_answers(trial: Trial) -> None:
     users = result.users
     require(users is None or isinstance(users, int), f"users is {users!r}", remedy="wrap it in int(...)")
     require(users is None or users <= len(trial.slates), f"{users} users of {len(trial.slates)}")
+
+
+def _answers_with_history(trial: Trial) -> bool:
+    """Whether a metric that fails does not fail where there is a history, which is laid out only if it is declared."""
+    needs = trial.plan.needs | Needs(pairs=frozenset({"seen"}), lists=frozenset({"history lists"}))
+    try:
+        (slates,) = trial.world.inputs.slates(needs)
+        trial.plan.update(trial.lay_out(slates, needs=needs))
+    except Exception:
+        return False
+    return True
 
 
 @law(
@@ -64,42 +79,12 @@ def it_answers_alike(trial: Trial) -> None:
 )
 def it_leaves_the_process_alone(trial: Trial) -> None:
     """Neither random generators, settings of torch and numpy, warnings nor the environment are changed."""
-    with _other_random_numbers():
-        before = _look_at_process()
+    trial.expected  # noqa: B018  (the first evaluation: a setting that is made again is no change)
+    with other_process():
+        before = look_at_process()
         trial.result()
-        after = _look_at_process()
-    changed = [name for name in before if before[name] != after[name]]
+        changed = list(dict.fromkeys([*trial.changed, *find_changes(before)]))
     require(not changed, f"it changes {', '.join(changed)}")
-
-
-@contextmanager
-def _other_random_numbers() -> Iterator[None]:
-    """Moves the random generators on: evaluations before this one may have set the seed that this one sets again."""
-    torchs, numpys, pythons = torch.get_rng_state(), np.random.get_state(), random.getstate()
-    try:
-        torch.rand(1)
-        np.random.rand(1)
-        random.random()
-        yield
-    finally:
-        torch.set_rng_state(torchs)
-        np.random.set_state(numpys)
-        random.setstate(pythons)
-
-
-def _look_at_process() -> dict[str, Any]:
-    return {
-        "the default dtype of torch": torch.get_default_dtype(),
-        "the threads of torch": torch.get_num_threads(),
-        "whether torch computes gradients": torch.is_grad_enabled(),
-        "the random generator of torch": torch.get_rng_state().tolist()[:16],
-        "the random generator of numpy": str(np.random.get_state(legacy=False)),
-        "the random generator of Python": random.getstate(),
-        "the error settings of numpy": np.geterr(),
-        "the filters of warnings": list(warnings.filters),
-        "the environment": dict(os.environ),
-        "the working directory": os.getcwd(),
-    }
 
 
 @law(
@@ -108,9 +93,9 @@ def _look_at_process() -> dict[str, Any]:
     remedy="return a tensor [B] of float64",
 )
 def values_are_one_per_user(trial: Trial) -> None:
-    """`values(blocks)` gives `[B]`: as many values as users, in float64 unless every value is a short fraction."""
-    metric = trial.metric
-    if not isinstance(metric, UserMetric) or type(metric).values is UserMetric.values:
+    """`values(blocks)` gives `[B]`: as many values as users."""
+    metric: Any = trial.metric
+    if not trial.has_values:
         return
     for slates in (trial.slates, take_users(trial.slates, [2])):
         values: Any = metric.values(trial.lay_out(slates))
@@ -121,15 +106,38 @@ def values_are_one_per_user(trial: Trial) -> None:
             "a dimension too many, or users that were left out or dropped",
             "give one value for each user of the batch, NaN where it is undefined; the base selects who counts",
         )
-        if values.dtype.is_floating_point and values.dtype != torch.float64:
-            short = values.double() * 1024
-            rounded = values[short.isfinite() & (short != short.round())].tolist()
-            require(
-                not rounded,
-                f"values has the dtype {str(values.dtype).removeprefix('torch.')}, which rounds {rounded[:1]}",
-                "torch divides integers to float32",
-                "use .double() before dividing",
-            )
+
+
+@law(
+    "numbers are computed in float64",
+    cause="torch gives float32 for a division, a logarithm or a mean of integers, and for torch.tensor of floats",
+    remedy="write .double() before it, or dtype=torch.float64",
+)
+def numbers_are_float64(trial: Trial) -> None:
+    """No operation of torch rounds to float32, neither values nor results are rounded, and no state holds float32."""
+    with NotedOperations() as noted:
+        blocks = trial.lay_out()
+        (state,) = trial.plan.update(blocks)
+    require(not noted.rounded, ", ".join(dict.fromkeys(noted.rounded)))
+    for one, _ in copy_arrays(state):
+        dtype = str(one.dtype).removeprefix("torch.")
+        require(
+            dtype not in ("float16", "bfloat16", "float32"),
+            f"the state holds {dtype}",
+            "a sum of many users in float32 loses the small ones",
+            "keep float64 or integers in states",
+        )
+    numbers = {"value": trial.expected.value, **trial.expected.parts}
+    if trial.metric.per_user() is not None and (table := trial_of_users(trial).expected.per_user) is not None:
+        numbers |= table.to_dict()
+    rounded = [number for number in numbers.values() if number is not None and _is_rounded(number)]
+    require(not rounded, f"{rounded[:2]} have no more digits than float32")
+
+
+def _is_rounded(number: float) -> bool:
+    """Whether a number has the 24 bits of a float32, which few numbers of float64 have by chance."""
+    bits = math.frexp(number)[0] * 2**24 if math.isfinite(number) else 0.0
+    return bits == round(bits) and bits % 8 != 0
 
 
 @law(
@@ -147,7 +155,10 @@ def values_are_finite(trial: Trial) -> None:
         return
     table = trial_of_users(trial).expected.per_user
     require(
-        table is not None, f"{single} keeps no values of users", "per_user() gives a metric without per_user values"
+        table is not None,
+        f"{single} keeps no values of users",
+        "compute drops the values of users, or per_user() gives a metric that has none",
+        "leave compute to the base, or pass per_user on in the Result",
     )
     values = np.zeros(0) if table is None else table.values
     require(not len(values) or not np.isnan(values).all(), "every user's value is NaN")
@@ -159,6 +170,24 @@ def trial_of_users(trial: Trial) -> Trial:
     single = trial.metric.per_user()
     assert single is not None
     return Trial(single, trial.world)
+
+
+@law(
+    "other cutoffs have finite values",
+    cause="a division by k - 1 or by the logarithm of k, which are 0 at the cutoff 1, or a list that is shorter than k",
+    remedy="try the metric at the cutoff 1, and at one that is longer than every list",
+)
+def other_cutoffs_are_finite(trial: Trial) -> None:
+    """At the cutoffs 1 and 100 it has a finite number too, unless it refuses the cutoff."""
+    value = trial.expected.value
+    if "k" not in trial.metric.parameters or value is None or not math.isfinite(value):
+        return
+    for k in (1, 100):
+        try:
+            other = trial.of(k=k).expected.value
+        except BridgevalError:
+            continue
+        require(other is None or not math.isinf(other), f"at the cutoff {k} its value is {other}")
 
 
 @law(
@@ -186,12 +215,16 @@ def _require_within(values: Sequence[float], bounds: Bounds) -> None:
     remedy="leave compute to the base; a number that is no mean has another over, or no per_user()",
 )
 def its_value_is_the_mean_of_users(trial: Trial) -> None:
-    """A result with a deviation is the mean of the values that `per_user()` keeps, and has their number and spread.
+    """A result is the mean of the values that `per_user()` keeps, and has their number and spread.
 
-    A metric whose number is no plain mean (pooled, geometric, minimum, weighted) says so: its result has no deviation.
+    A metric whose number is no plain mean (pooled, geometric, minimum, weighted) says so by an `update` of its own or
+    another `over`, and a result without a deviation.
     """
-    result = trial.expected
-    if trial.metric.per_user() is None or result.value is None or result.deviation is None or math.isnan(result.value):
+    metric, result = trial.metric, trial.expected
+    if metric.per_user() is None or result.value is None or math.isnan(result.value):
+        return
+    averages = type(metric).update is UserMetric.update and metric.parameters.get("over") == "mean"
+    if result.deviation is None and not averages:
         return
     table = trial_of_users(trial).expected.per_user
     if table is None:
@@ -214,7 +247,9 @@ ANSWERS: tuple[Law, ...] = (
     it_answers_alike,
     it_leaves_the_process_alone,
     values_are_one_per_user,
+    numbers_are_float64,
     values_are_finite,
+    other_cutoffs_are_finite,
     values_are_within_bounds,
     its_value_is_the_mean_of_users,
 )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bridgeval.batch import kernels
 from bridgeval.choices import list_choices
+from bridgeval.errors import BridgevalError
 from bridgeval.testing.law import Law, describe_error, law, refuse, require
 from bridgeval.testing.pretended_device import pretend_device
 from bridgeval.testing.results import difference
@@ -20,8 +21,8 @@ TIES_BY_ITEM = ("item_descending", "item_ascending", "text_descending", "text_as
 
 @law(
     "the order of rows changes nothing",
-    cause="it reads batch.shown, which is in the order of the rows",
-    remedy="read Ranked(self.ranking), which is ranked",
+    cause="it reads batch.shown or batch.relevant, which are in the order of the rows",
+    remedy="read Ranked(self.ranking), which is ranked, and of the truth no place but all rows",
 )
 def row_order_changes_nothing(trial: Trial) -> None:
     """Rows that come in another order are ranked alike, unless the ranking is the order in which they came."""
@@ -29,6 +30,52 @@ def row_order_changes_nothing(trial: Trial) -> None:
     if ranking is None or ranking.order == "given" or ranking.ties not in TIES_BY_ITEM:
         return
     trial.expect(trial.on(trial.world.reversed).expected, "rows in reverse order")
+    trial.expect(trial.on(trial.world.reversed_truth).expected, "rows of the truth in reverse order")
+
+
+@law(
+    "rows that are dropped change nothing",
+    cause="it reads batch.shown, which has every row, or a ranking that is not its own",
+    remedy="read Ranked(self.ranking), which has each item once and none that is masked",
+)
+def dropped_rows_change_nothing(trial: Trial) -> None:
+    """Of a repeated row the best counts, and a masked one does not: without these rows the result is the same."""
+    ranking = getattr(trial.metric, "ranking", None)
+    if ranking is None or (ranking.duplicates, ranking.masked, ranking.cut) != ("best", "drop", None):
+        return
+    if ranking.order == "score" and ranking.ties in TIES_BY_ITEM:
+        trial.expect(trial.on(trial.world.distinct).expected, "without repeated and masked rows")
+
+
+@law(
+    "it reads the first k places",
+    cause="a cutoff that is off by one, or lists that are not read at all",
+    remedy="cut with [:, : self.k]: place 1 is the column 0, and place k the last",
+)
+def it_reads_to_its_cutoff(trial: Trial) -> None:
+    """Places after k change nothing, unless it declares whole lists; place k, or place 1 at the cutoff 1, does."""
+    metric, world = trial.metric, trial.world
+    k, ranking = metric.parameters.get("k"), getattr(metric, "ranking", None)
+    if not isinstance(k, int) or ranking is None or ranking.cut is not None or metric.made_of:
+        return
+    if (metric.needs().depth or 0) > k and ranking.ties == "item_descending":
+        differs = difference(trial.on(world.sorted).expected, trial.on(world.cut(k)).expected)
+        require(not differs, f"of lists cut at {k}: {differs}")
+    require(
+        any(_reads_place(trial.on(one), place) for one in (world, world.found) for place in (1, k)),
+        f"lists cut at {k - 1} give what lists cut at {k} give, and at the cutoff 1 empty lists what lists of one give",
+    )
+
+
+def _reads_place(trial: Trial, k: int) -> bool:
+    """Whether a place matters to the metric at this cutoff; True if it refuses the cutoff or such lists."""
+    try:
+        single = trial.of(k=k)
+        single = single.of(over="per_user") if "over" in single.metric.parameters else single
+        whole, shorter = (single.on(trial.world.cut(length)).expected for length in (k, k - 1))
+    except BridgevalError:
+        return True
+    return bool(difference(whole, shorter))
 
 
 @law(
@@ -107,17 +154,20 @@ def devices_change_nothing(trial: Trial) -> None:
         blocks = trial.lay_out(device=device)
         try:
             (state,) = trial.plan.update(blocks)
+            result = trial.metric.compute(trial.metric.start().merge(state))
         except Exception as error:
             refuse(f"on a pretended GPU {describe_error(error)}")
         for block, copies in blocks.copies.items():
             elsewhere = [one for one, _ in copies if isinstance(one, Tensor) and one.device != device]
             # Metrics that are made of this one would mix devices.
             require(not elsewhere, f"on a pretended GPU the block {block!r} is made on the CPU")
-    trial.expect(trial.metric.compute(state), "on a pretended GPU")
+    trial.expect(result, "on a pretended GPU")
 
 
 POLICIES: tuple[Law, ...] = (
     row_order_changes_nothing,
+    dropped_rows_change_nothing,
+    it_reads_to_its_cutoff,
     awkward_scores_change_nothing,
     policies_are_honored,
     populations_are_honored,

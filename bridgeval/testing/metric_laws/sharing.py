@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from bridgeval.choices import list_choices
 from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.needs import Needs
@@ -15,6 +17,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.tables.context import Context
 from bridgeval.testing.law import Law, describe_error, law, refuse, require
 from bridgeval.testing.metric_laws.declarations import require_fields
+from bridgeval.testing.operations import NotedOperations
 from bridgeval.testing.trial import Trial, copy_arrays, name_metric, was_written
 
 
@@ -64,7 +67,7 @@ def it_reads_scores_if_declared(trial: Trial) -> None:
 
 @law(
     "deeper lists change nothing",
-    cause="it reads all D places that a block has, not the first k",
+    cause="it reads all D places that a block has, not the first k, or needs() declares fewer places than it reads",
     remedy="cut with [:, : self.k], or declare depth=None in needs()",
 )
 def depth_changes_nothing(trial: Trial) -> None:
@@ -108,6 +111,13 @@ def shared_blocks_are_not_written(trial: Trial) -> None:
     for block, made in blocks.copies.items():
         require(not was_written(made), f"the block {block!r} was written to")
         require_fields(block, "the block")
+    # Once more, with all blocks made: an operation in place may change nothing in these data.
+    with NotedOperations() as noted:
+        metric = trial.metric
+        metric.values(blocks) if trial.has_values else metric.update(blocks)  # type: ignore[attr-defined]
+    shared = [one for copies in (copies, *blocks.copies.values()) for one, _ in copies if isinstance(one, Tensor)]
+    written = noted.written_to(shared)
+    require(not written, f"a shared tensor was written to by {', '.join(dict.fromkeys(written))}")
 
 
 @law(

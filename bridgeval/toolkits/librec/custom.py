@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -34,6 +34,7 @@ ORIGINAL_LISTS = "original lists"
 class CollectedRows:
     """Test and result rows, in pieces. Grows with the data: custom metrics may read everything."""
 
+    grows: ClassVar[bool] = True
     pieces: tuple[tuple[Array, Array], ...] = ()
 
     def merge(self, other: CollectedRows) -> CollectedRows:

@@ -140,7 +140,7 @@ class SetOrderAUC(TopKMetric):
         candidates = len(blocks.lookup.catalogue) - blocks.batch.user_column("history_count")
         found = self._find(blocks)
         hits = found.sum(1)
-        dropped = candidates - blocks.batch.shown.lengths
+        dropped = candidates - blocks[Ranked(self.ranking, whole=True)].counts
         walked = _count_pairs(by_item(number_items(blocks), relevant.items), found, relevant.valid)
         correct = walked + hits * (dropped - (listed - hits))
         pairs = (candidates - hits) * hits

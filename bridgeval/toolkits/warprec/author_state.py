@@ -54,7 +54,9 @@ class Part:
             )
         if reduction == "cat" and axis is None:
             value = list(value) if isinstance(value, list) else [value]
-            value = [one.detach().cpu() if isinstance(one, Tensor) else torch.as_tensor(one) for one in value]
+            value = [
+                one.detach().cpu() if isinstance(one, Tensor) else torch.as_tensor(one, device="cpu") for one in value
+            ]
             return Part(name, axis, reduction, default, value, users)
         value = value.detach().cpu()
         if reduction == "sum":
@@ -102,8 +104,8 @@ class Part:
         """
         fill = 0.0 if self.reduction == "sum" or not self.default.numel() else self.default.flatten()[0]
         beyond = len(self.value) - len(positions)
-        spread = torch.full((items + beyond, *self.value.shape[1:]), fill, dtype=self.value.dtype)
-        spread[torch.cat([positions, torch.arange(items, items + beyond)])] = self.value
+        spread = torch.full((items + beyond, *self.value.shape[1:]), fill, dtype=self.value.dtype, device="cpu")
+        spread[torch.cat([positions, torch.arange(items, items + beyond, device="cpu")])] = self.value
         return spread
 
     def finish(self, codes: Tensor, default: Any) -> Any:

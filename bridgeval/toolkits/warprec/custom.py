@@ -191,7 +191,7 @@ class AuthorStateMetric(AuthorMetric):
             # "max": what both sides have holds the same value in both.
             name: Part(name, "users", "max", None, value[: len(rows.kept)], len(rows))
             if name == "user_cluster"
-            else Part(name, "items", "max", torch.zeros(1), value, len(rows))
+            else Part(name, "items", "max", torch.zeros(1, device="cpu"), value, len(rows))
             for name, value in lookups.items()
         }
         return AuthorState((rows.users,), rows.space.ids, parts, given, len(rows), rows.has_padding(self.k))
@@ -234,7 +234,7 @@ class AuthorStateMetric(AuthorMetric):
             with _blame(author, "compute"), torch.no_grad():
                 return instance.name, instance.compute()
 
-        nobody = torch.zeros(users, dtype=torch.int64)
+        nobody = torch.zeros(users, dtype=torch.int64, device="cpu")
         lookups = {argument: part.finish(codes, nobody) for argument, part in state.given.items()}
         name, found = try_lookups(lookups, run)
         if not isinstance(found, Mapping):
@@ -253,7 +253,7 @@ class AuthorStateMetric(AuthorMetric):
 
 
 def _find_axis(name: str, default: Any, larger: Any, users: int) -> Axis:
-    """What the first dimension of a state counts: the number by which it grows with users and items says so."""
+    """Finds whether the first dimension of a state counts users or items, by how much it grows with each."""
     shape = list(getattr(default, "shape", ()))
     grown = [b - a for a, b in zip(shape, getattr(larger, "shape", ()), strict=True)]
     kinds: dict[int, Axis] = {0: None, MORE_USERS: "users", MORE_ITEMS: "items"}

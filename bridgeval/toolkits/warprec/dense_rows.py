@@ -59,7 +59,7 @@ def make_item_space(blocks: Blocks) -> ItemSpace:
         vocabulary, catalogue = blocks.batch.slates.items, blocks.context.catalogue
         ids = vocabulary if catalogue is None else encode_ids([vocabulary, catalogue], "item ids")[0]
         at = torch.from_numpy(vocabulary.positions_in(ids))
-        return ItemSpace(ids, torch.cat([at, torch.tensor([len(ids)])]).to(blocks.device))
+        return ItemSpace(ids, torch.cat([at, torch.tensor([len(ids)], device="cpu")]).to(blocks.device))
 
     return blocks.lookup.once(ItemSpace, make)
 

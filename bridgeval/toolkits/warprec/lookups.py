@@ -27,7 +27,7 @@ def read_lookups(names: Iterable[str], rows: DenseRows) -> dict[str, Tensor]:
             found[name] = _read_user_groups(context.users["groups"], rows)
         else:
             table = context.items[FROM_CONTEXT[name].removeprefix("item ")]
-            values = torch.tensor(table.aligned(rows.space.ids))
+            values = torch.tensor(table.aligned(rows.space.ids), device="cpu")
             found[name] = values.long() if name == "item_cluster" else values.float()
     return found
 
