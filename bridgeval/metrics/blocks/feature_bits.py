@@ -48,6 +48,7 @@ def count_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Cu
         words: `[W, V + 1]`, see `FeatureBits`.
         items: `[N, B]` codes, place by place.
 
+    >>> import torch
     >>> bits = torch.tensor([[0b01, 0b11, 0]], dtype=torch.int32)
     >>> count_features(bits, torch.tensor([[0, 2], [1, 0]]), (1, 2)).sums
     tensor([[1., 0.],
@@ -62,6 +63,7 @@ def count_bits(words: Tensor) -> Tensor:
 
     Counts within pairs of bits, then fours, then bytes; the product adds up the bytes (Warren, Hacker's Delight, 5-1).
 
+    >>> import torch
     >>> count_bits(torch.tensor([0b101, 0, (1 << 31) - 1], dtype=torch.int32))
     tensor([ 2,  0, 31], dtype=torch.int32)
     """
