@@ -37,7 +37,9 @@ def make_world(users: int, items: int) -> tuple[torch.Tensor, dict[str, Any], di
     draw = np.random.default_rng(7)
     # Every row has all numbers once: equal scores would take some launches more.
     numbers = torch.from_numpy(np.stack([draw.permutation(items) for _ in range(users)]).astype(np.float32))
-    truth = {user: draw.choice(items, 10, replace=False).tolist() for user in range(users)}
+    # The best item is relevant: without any hit the census looks closer.
+    best = numbers.argmax(1).tolist()
+    truth = {user: [best[user], *draw.choice(items, 9, replace=False).tolist()] for user in range(users)}
     extras = {
         "history": {user: draw.choice(items, 20, replace=False).tolist() for user in range(users)},
         "catalogue": range(items),

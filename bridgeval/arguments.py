@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option:
-    """What an option takes.
+    """The type and range of an option.
 
     Attributes:
         words: completes the sentence "... must be".

@@ -49,7 +49,7 @@ OF_THE_SYSTEM = ("shown", "both", "any", "listed", "answered", "measured")
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a system is checked against.
+    """The results that a system is checked against.
 
     Attributes:
         tables: metric -> per-user values.

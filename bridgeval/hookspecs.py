@@ -47,7 +47,7 @@ class Reader(Protocol):
         ...
 
     def read(self, path: str, role: str, /, **options: Any) -> Any:
-        """What is in the file, in a form that a loader takes: a table, a mapping, `Scores`.
+        """Reads the file into a form that a loader takes: a table, a mapping, `Scores`.
 
         Args:
             path: the file, or a glob.

@@ -336,7 +336,7 @@ def _plain(name: str) -> str:
 
 
 def _list_definitions(asked: _Asked, answered: frozenset[str]) -> list[Candidate]:
-    """What to try, the plainest first: the metric named, all names of its kind, then variants of these."""
+    """The definitions to try, the plainest first: the metric named, all names of its kind, then variants of these."""
     names = {str(one): one for one in [asked.metric, *_list_names(asked)]}
     known = [Candidate(name, replace(one, label=None), asked.compare(one)) for name, one in names.items()]
     known = [one for one in known if one.metric.needs().required <= answered | MOSTLY_ANSWERED]

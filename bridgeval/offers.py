@@ -13,7 +13,7 @@ from bridgeval.hookspecs import LazyCommand
 
 @dataclass(frozen=True)
 class Kind:
-    """What one hook offers.
+    """The offers of one hook.
 
     Attributes:
         hook: its name.

@@ -262,7 +262,7 @@ class Plugins:
         return choice is not None and choice not in OF_READERS
 
     def read_file(self, value: Any, role: str, **options: Any) -> Any:
-        """What is in a file, if `value` is the path of a kind of file that is no table; else `value`."""
+        """The content of a file, if `value` is the path of a kind of file that is no table; else `value`."""
         if not isinstance(value, str | os.PathLike):
             return value
         path = os.fspath(value)
@@ -270,7 +270,7 @@ class Plugins:
         return value if reader.name == TABLES else self.read_with(reader, path, role, **options)
 
     def read_with(self, reader: Reader, path: str, role: str, **options: Any) -> Any:
-        """What a reader finds in a file."""
+        """The content of a file, as its reader returns it."""
         with blame(self.find_owner("readers", reader.name), f"reader {reader.name!r} with {path!r}"):
             return reader.read(path, role, **options)
 

@@ -27,7 +27,7 @@ NUMBERS = ("score", "rank", "gain")
 
 @dataclass(frozen=True)
 class Terms:
-    """What an evaluation was asked, apart from its data. States are merged if these are equal.
+    """The terms of an evaluation, apart from its data. States are merged if these are equal.
 
     Attributes:
         metrics: name -> metric, as asked for.

@@ -107,7 +107,7 @@ def verify(
             argument="allow_outside",
             value=True,
         )
-    changes = _find_changed_inputs(manifest["inputs"], request)
+    changes = _find_changed_inputs(manifest.get("inputs", {}), request)
     recorded = {_key(row): row for row in document["results"]}
     now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
     for key in recorded | now:
@@ -145,7 +145,7 @@ def _read_request(document: Mapping[str, Any], folder: str) -> Request:
             "no request in its manifest",
             "only reports that `bridgeval evaluate --format json` wrote can be verified",
         )
-    if any(given.get("path") == STDIN for given in manifest["inputs"].values()):
+    if any(given.get("path") == STDIN for given in manifest.get("inputs", {}).values()):
         raise InputError(
             "this report was made from standard input, which is gone", hint="evaluate files to verify later"
         )
@@ -178,9 +178,9 @@ def _describe_file(request: Request, path: str) -> dict[str, Any]:
 def _find_changed_inputs(recorded: Mapping[str, Any], request: Request) -> list[Change]:
     now = {role: _describe_file(request, path)["sha256"] for role, path in request.files.items()}
     return [
-        Change(role, f"sha256 {given['sha256'][:12]}", f"sha256 {now[role][:12]}")
+        Change(role, f"sha256 {given.get('sha256', 'none')[:12]}", f"sha256 {now[role][:12]}")
         for role, given in recorded.items()
-        if role in now and now[role] != given["sha256"]
+        if role in now and now[role] != given.get("sha256")
     ]
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,12 +17,15 @@ import scipy.sparse
 import torch
 
 import bridgeval
+import bridgeval.plugin
 from bridgeval import plugins
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError
 from bridgeval.testing import world
+from bridgeval.toolkits.replay import TorchMetricsBuilder
+from bridgeval.toolkits.warprec import UserAverageTopKMetric, metric as warprec_metric
 from tests.laws.test_metrics import CONVENTIONS, NATIVE, VARIANTS, metric_of_convention
 from tests.pretend_gpu import PretendedGPU
 
@@ -314,3 +318,43 @@ def test_auto_takes_the_device_of_scores_and_leaves_lists_on_the_cpu(monkeypatch
         assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cuda"
         assert bridgeval.evaluate(scored(sparse()), truth, metric).device == "cpu"
     assert bridgeval.evaluate(scored(matrix()), truth, metric).device == "cpu"
+
+
+class OwnPrecision(UserAverageTopKMetric):
+    """A class written for WarpRec."""
+
+    def compute_scores(self, preds: torch.Tensor, target: torch.Tensor, top_k_rel: torch.Tensor, **kwargs: Any) -> Any:
+        return top_k_rel.sum(dim=1).float() / self.k
+
+
+@dataclass(frozen=True)
+class FirstShare(bridgeval.plugin.ListMetric):
+    """A Python function of one user."""
+
+    name = "FirstShare"
+
+    def value(self, slate: Any) -> float | None:
+        return sum(item in slate.relevant for item in slate.items[:3]) / 3 if slate.items else None
+
+
+@pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
+@pytest.mark.parametrize("kind", ["mapping", "scores", "candidates"])
+@pytest.mark.parametrize("contrary", [False, True])
+def test_classes_of_authors_give_the_numbers_of_the_cpu(kind, contrary):
+    metrics = [warprec_metric(OwnPrecision, k=5), FirstShare()]
+    expected = run(metrics, kind, CPU)
+    with PretendedGPU(contrary=contrary):
+        found = run(metrics, kind, CUDA)
+    for metric, result in expected.items():
+        assert_close(found[metric], result, f"{metric} of {kind}")
+
+
+def test_a_torch_metrics_builder_takes_predictions_of_the_device():
+    draw = torch.Generator().manual_seed(0)
+    predictions = torch.stack([torch.randperm(30, generator=draw)[:5] for _ in range(9)])
+    truth = torch.stack([torch.randperm(36, generator=draw)[:4] - 6 for _ in range(9)])
+    here, there = (TorchMetricsBuilder(["recall", "ndcg", "map", "mrr"], [5, 1]) for _ in range(2))
+    here.add_prediction(predictions, truth)
+    with PretendedGPU(contrary=True):
+        there.add_prediction(predictions.to("cuda"), truth.to("cuda"))
+        assert there.get_metrics() == pytest.approx(here.get_metrics(), rel=1e-12)

@@ -46,7 +46,7 @@ def list_names() -> list[str]:
 
 
 def _list_installed() -> list[list[str]]:
-    """What decides which metrics there are: versions of bridgeval and of every plugin, and those switched off."""
+    """The key of the cache: versions of bridgeval and of every plugin, and the plugins that are switched off."""
     plugins = [
         [entry.name, entry.value, entry.dist.version if entry.dist else ""] for entry in entry_points(group="bridgeval")
     ]

@@ -128,7 +128,7 @@ class _Side:
     def read_head(self) -> pa.Table:
         """The first rows."""
         names = list(self.parts.values())
-        first = next(iter(self.frame.read_batches(names, 1)), None)
+        first = next(iter(self.frame.read_batches(names, LEAST_ROWS)), None)
         kinds = pa.schema([self.frame.schema.field(name) for name in names])
         return kinds.empty_table() if first is None else pa.Table.from_batches([first.slice(0, 3)])
 

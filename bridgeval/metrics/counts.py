@@ -23,7 +23,7 @@ from bridgeval.metrics.retrieval import JudgedPlaces
 
 @dataclass(frozen=True)
 class Count(PrefixMetric):
-    """How many there are, added up over users; with over="mean" how many a user has.
+    """The number of items, summed over users; with over="mean" the mean number for a user.
 
     Attributes:
         of: items "shown", n; "relevant" items, P; "hits", h; items that were judged and are "irrelevant", among those
@@ -121,7 +121,7 @@ class SetAP(PrefixMetric):
 
 @dataclass(frozen=True)
 class ListFill(PrefixMetric):
-    """How full the first k places are: `n / k`.
+    """The share of the first k places that are filled: `n / k`.
 
     Attributes:
         fill: the "share" of the places that hold an item; or 1 if they are "full", else 0; or 1 if there is "any" item.

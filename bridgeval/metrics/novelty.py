@@ -346,7 +346,7 @@ class PopularityPlace(Block[Tensor]):
 
 @dataclass(frozen=True)
 class Serendipity(TopKMetric):
-    """How much higher relevant items stand than by popularity: `1/n sum_j h_j max(0, p_j - q_j)` (RecTools).
+    """The gain in rank of relevant items over an order by popularity: `1/n sum_j h_j max(0, p_j - q_j)` (RecTools).
 
     `p_j = (N + 1 - j) / N` for place j, `q_j = (N + 1 - s) / N` for the place s that popularity in the history gives
     the item, 0 for one that nobody has; items of equal popularity share a place. N items in the catalogue.

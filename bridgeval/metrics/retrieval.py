@@ -226,7 +226,9 @@ def _mean_bounds(metric: RelevanceMetric) -> Bounds:
 
 @dataclass(frozen=True)
 class BPref(RelevanceMetric):
-    """How few judged irrelevant items stand above each relevant one (Buckley and Voorhees 2004); unjudged do not count.
+    """A score that falls with the judged irrelevant items above each relevant one (Buckley and Voorhees 2004).
+
+    Unjudged items do not count.
 
     `1/P sum_hits 1 - min(P, irrelevant above) / min(P, N)`, N being the judged irrelevant items of the user; relevant
     items that were not shown add 0. Over the whole list.

@@ -111,7 +111,7 @@ class Population:
         return lines + [_describe_gap(table, *counts) for table, counts in self.without.items()]
 
     def describe_reading(self, metrics: Iterable[Metric] = ()) -> str:
-        """What ranked the lists, which gains were read, and how these metrics count them."""
+        """Sentences about the order of the lists, the gains that were read, and how these metrics count them."""
         return describe_reading(self.lists, self.lowest_gain, self.highest_gain, metrics)
 
 

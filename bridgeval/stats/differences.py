@@ -305,7 +305,7 @@ def permutation_p(change: Floats, how: Settings) -> Floats:
 
 
 def _count_signs(change: Floats) -> tuple[int, int, int]:
-    """How many users there are, and for how many the value is higher, and lower."""
+    """The numbers of all users, of those with a higher and of those with a lower value."""
     return len(change), int((change > 0).sum()), int((change < 0).sum())
 
 

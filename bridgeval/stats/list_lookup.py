@@ -123,7 +123,7 @@ def _name(names: Ids, codes: Tensor) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class ItemHits(Metric):
-    """How often each item is in the first k places, how often it is a hit there, and to how many users it is relevant.
+    """Counts by item: places among the first k, hits there, and users to whom it is relevant.
 
     Attributes:
         metric: whose users count, and whose policies rank and match.

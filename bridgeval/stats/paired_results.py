@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedResults:
-    """What merged sums tell of a comparison.
+    """The results of a comparison from merged sums.
 
     Attributes:
         asked: what the sums are of.

@@ -114,7 +114,7 @@ class PairedState:
 
 @dataclass(frozen=True)
 class PairedUsers:
-    """What is asked of paired users: a `bridgeval.engine.source.Pairing`.
+    """The question asked of paired users: a `bridgeval.engine.source.Pairing`.
 
     Attributes:
         systems: their names.

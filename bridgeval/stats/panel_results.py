@@ -17,7 +17,7 @@ from bridgeval.tables.slice_labels import Labels
 
 @dataclass(frozen=True)
 class PanelResults:
-    """What a panel tells of a comparison; `PairedResults` has the same methods for sums over users.
+    """The results of a comparison from a panel; `PairedResults` has the same methods for sums over users.
 
     Attributes:
         panel: the values.

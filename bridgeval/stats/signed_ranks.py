@@ -31,7 +31,7 @@ def coarsen(magnitudes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SignedCounts:
-    """How often each magnitude of a difference occurs.
+    """The number of times that each magnitude of a difference occurs.
 
     Attributes:
         magnitudes: `[v]` above 0, sorted, without repeats.

@@ -114,7 +114,7 @@ class Slices:
             groups.setdefault(key, []).append((change.difference, change.high - change.low))
         p = {key: find_spread(np.array(rows), 1 - alpha) for key, rows in groups.items()}
         tested = sum(not math.isnan(one) for one in p.values())
-        return list(dict.fromkeys(key[:2] for key in groups if p[key] < alpha / tested))  # type: ignore[misc]
+        return list(dict.fromkeys(key[:2] for key in groups if p[key] < alpha / max(tested, 1)))  # type: ignore[misc]
 
     def movers(self, metric: str, system: str | None = None, kind: str | None = None) -> list[SliceChange]:
         """The contribution of each slice to the whole difference, the largest first."""

@@ -1,1 +1,1 @@
-"""What the site is made of beside its pages: generated reference, figures, formulas, mathematics as MathML."""
+"""The parts of the site beside its pages: generated reference, figures, formulas, mathematics as MathML."""

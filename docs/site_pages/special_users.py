@@ -1,4 +1,4 @@
-"""What each metric gives to users at the edge: no list, nothing relevant, no hit. Measured, not told."""
+"""Values of metrics for users at the edge: no list, nothing relevant, no hit. Measured at each build."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def metrics(rng: Random, folder: Path) -> None:
     kinds = [
         one for one in vars(bridgeval.metrics).values() if isinstance(one, type) and issubclass(one, bridgeval.Metric)
     ]
-    kind = rng.choice(kinds)
+    kind = rng.choice([one for one in kinds if one is not bridgeval.Metric])
     places = list(inspect.signature(kind).parameters)
     given = {name: pick(rng) for name in rng.sample(places, min(len(places), rng.randint(1, 2)))}
     if "k" in places:

@@ -191,7 +191,7 @@ def test_categories_of_a_lazy_frame_are_text(pieces):
 
 def test_a_missing_cell_of_a_lazy_frame_is_an_error_with_its_row(pieces):
     shown = pl.LazyFrame({"user_id": [0, 1], "item_id": [10, None]})
-    with pytest.raises(InputError, match=r"'item_id' of the recommendations has missing values.*row 1"):
+    with pytest.raises(InputError, match=r"item ids in the recommendations is missing.*row 1"):
         bridgeval.evaluate(shown, TRUTH, "MRR@2", memory=100)
 
 

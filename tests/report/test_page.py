@@ -80,7 +80,9 @@ def test_without_values_of_users_the_headline_claims_no_test() -> None:
 
 def test_a_lone_bar_shows_the_value_on_the_scale_of_the_metric() -> None:
     # 1 of 3 relevant items: a third of the way from 0 to 1. A count has no upper bound, so it has no bar.
-    report = bridgeval.evaluate({1: ["a"]}, {1: ["a", "b", "c"]}, ["Recall@3", "ItemCoverage@3"], catalogue="abc")
+    report = bridgeval.evaluate(
+        {1: ["a"]}, {1: ["a", "b", "c"]}, ["Recall@3", "ItemCoverage@3"], catalogue=["a", "b", "c"]
+    )
     text = report.to_html()
     assert "higher is better; from 0 to 1" in text
     assert re.findall(r'<i style="width:([0-9.]+)%">', text) == ["33.33"]

@@ -26,6 +26,10 @@ Discount = DiscountName | float
 LARGEST_EXPONENT = 1000
 
 
+# Places of a table of weights: 32 MB.
+LONGEST_TABLE = 1 << 22
+
+
 def apply_discount(kind: Discount, ranks: Tensor) -> Tensor:
     """The weights of places, counted from 1: float64."""
     if isinstance(kind, int | float):
@@ -42,12 +46,21 @@ def discounts(kind: Discount, length: int, device: torch.device) -> Tensor:
     return apply_discount(kind, torch.arange(1, length + 1, dtype=torch.float64, device=device))
 
 
-def weigh_places(blocks: Blocks, kind: Discount) -> Tensor:
-    """`[n]` float64: the weight of places 1, 2, ..., at least as many as a list or a cutoff has; made once for all
-    batches.
+def weigh_places(blocks: Blocks, kind: Discount, places: Tensor | int | None = None) -> Tensor:
+    """float64 weights, from a table that is made once for all batches.
+
+    Args:
+        places: of these, counted from 0; of so many first ones; None gives the table, `[n]`, with at least as many
+            places as a list or a cutoff has.
     """
     longest = blocks.count_places()
-    return blocks.lookup.once((kind, longest), lambda: discounts(kind, longest, blocks.device))
+    # A cutoff far beyond all lists costs nothing: no table of that length is made.
+    if places is not None and longest > LONGEST_TABLE:
+        if isinstance(places, int):
+            return discounts(kind, places, blocks.device)
+        return apply_discount(kind, places.double() + 1)
+    table = blocks.lookup.once((kind, longest), lambda: discounts(kind, longest, blocks.device))
+    return table[:places] if places is None or isinstance(places, int) else table[places]
 
 
 def check_gain(name: str, gain: GainOrTable) -> None:
@@ -62,7 +75,8 @@ def check_gain(name: str, gain: GainOrTable) -> None:
 
 def check_discount(name: str, discount: Discount) -> None:
     """Raises BadParameterError unless a discount is known by name, or a number above 0, at most 1."""
-    known = discount in get_args(DiscountName) if isinstance(discount, str) else 0 < discount <= 1
+    is_number = isinstance(discount, int | float) and not isinstance(discount, bool)
+    known = discount in get_args(DiscountName) if isinstance(discount, str) else is_number and 0 < discount <= 1
     if not known:
         raise BadParameterError(
             f"{name} has no discount={discount!r}",
@@ -153,7 +167,7 @@ class HitGains(Block[tuple[HitList, Tensor]]):
 
 @dataclass(frozen=True)
 class TruthGains(Block[Tensor]):
-    """What each relevant item is worth, 0 where there is none: `[B, R]` float64."""
+    """The gain of each relevant item, 0 where there is none: `[B, R]` float64."""
 
     gain: GainOrTable
     relevance: Relevance = Relevance()
@@ -169,7 +183,7 @@ class TruthGains(Block[Tensor]):
 
 @dataclass(frozen=True)
 class GainSums(Block[Cumulative]):
-    """What the hits of the first k places are worth: `[B]` float64."""
+    """The sum of the gains of the hits in the first k places: `[B]` float64."""
 
     gain: GainOrTable
     ranking: Ranking = Ranking()
@@ -184,7 +198,7 @@ class GainSums(Block[Cumulative]):
 
 @dataclass(frozen=True)
 class RelevantGains(Block[Tensor]):
-    """What all relevant items of each user are worth: `[B]` float64."""
+    """The sum of the gains of all relevant items of each user: `[B]` float64."""
 
     gain: GainOrTable
     relevance: Relevance = Relevance()
@@ -216,7 +230,7 @@ class DiscountedGains(Block[tuple[HitList, Tensor]]):
 
     def make(self, blocks: Blocks) -> tuple[HitList, Tensor]:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
-        return hits, gains * weigh_places(blocks, self.discount)[hits.places]
+        return hits, gains * weigh_places(blocks, self.discount, hits.places)
 
 
 @dataclass(frozen=True)
@@ -231,7 +245,7 @@ class ListDCG(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         if self.ranking.ties == "average":
             mean = expect_gains(blocks, self.gain, self.ranking, self.relevance)
-            return sum_places(blocks, mean * weigh_places(blocks, self.discount)[: mean.shape[1]])
+            return sum_places(blocks, mean * weigh_places(blocks, self.discount, mean.shape[1]))
         hits, gains = blocks[DiscountedGains(self.gain, self.discount, self.ranking, self.relevance)]
         return hits.sum(gains)
 
@@ -255,7 +269,7 @@ class IdealDCG(Block[Cumulative]):
 
     def make(self, blocks: Blocks) -> Cumulative:
         gains = blocks[TruthGains(self.gain, self.relevance)]
-        best = sort_descending(gains) * weigh_places(blocks, self.discount)[: gains.shape[1]]
+        best = sort_descending(gains) * weigh_places(blocks, self.discount, gains.shape[1])
         if self.listed is not None:
             places = torch.arange(gains.shape[1], device=blocks.device)
             best = best.masked_fill(places >= blocks[ShownCount(self.listed)][:, None], 0)
@@ -285,7 +299,7 @@ class FoundDCG(Block[Cumulative]):
         shape = blocks[Ranked(self.ranking, whole=True)].items.shape
         cells = torch.zeros(shape, dtype=torch.float64, device=blocks.device)
         cells.index_put_((hits.rows, hits.places), gains, accumulate=True)
-        weights = weigh_places(blocks, self.discount)[: shape[1]]
+        weights = weigh_places(blocks, self.discount, shape[1])
         if self.cut:
             best = [sort_rows(cells[:, :k]).flip(1) for k in blocks.cutoffs]
             sums = torch.stack([(one * weights[: one.shape[1]]).sum(1) for one in best])

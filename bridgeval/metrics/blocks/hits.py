@@ -169,7 +169,7 @@ class TieGroups(Block[TiedPlaces]):
 
 
 class HitChances(NamedTuple):
-    """What the orders of equal scores have in common, place by place: `[B, K]` float64 each.
+    """Means over all orders of equal scores, place by place: `[B, K]` float64 each.
 
     Attributes:
         hit: the chance that the item is relevant: r of the m items of the group.
@@ -281,7 +281,7 @@ class EarlyHits(Block[Tensor]):
 
 
 def early_places(relevant: Tensor, multiple: float) -> Tensor:
-    """How many places a multiple of P is, as trec_eval rounds it: int64.
+    """The number of places in a multiple of P, as trec_eval rounds it: int64.
 
     >>> early_places(torch.tensor([0, 1, 5]), 0.5)
     tensor([0, 1, 3])

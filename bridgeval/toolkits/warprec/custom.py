@@ -253,7 +253,7 @@ class AuthorStateMetric(AuthorMetric):
 
 
 def _find_axis(name: str, default: Any, larger: Any, users: int) -> Axis:
-    """What the first dimension of a state counts: the number by which it grows with users and items says so."""
+    """Finds whether the first dimension of a state counts users or items, by how much it grows with each."""
     shape = list(getattr(default, "shape", ()))
     grown = [b - a for a, b in zip(shape, getattr(larger, "shape", ()), strict=True)]
     kinds: dict[int, Axis] = {0: None, MORE_USERS: "users", MORE_ITEMS: "items"}
