@@ -97,9 +97,8 @@ class LoaderTrial:
         copies = {}
         for name, one in given.items():
             with suppress(Exception):
-                # A tensor has another pickle each time; it is not told of.
-                if pickle.dumps(deepcopy(one)) == (copy := pickle.dumps(deepcopy(one))):
-                    copies[name] = copy
+                # The pickle of a tensor has more in it than its numbers.
+                copies[name] = pickle.dumps(one.numpy().copy() if isinstance(one, Tensor) else deepcopy(one))
         return copies
 
     @cached_property
@@ -379,9 +378,10 @@ def _move_away(path: Path) -> Iterator[None]:
 def evaluate_gives_the_same(trial: LoaderTrial) -> None:
     """`evaluate` by this loader gives what it gives by the built-in loader of mappings: numbers, users, users' values.
 
-    It passes None for what is not given, as `columns=None`. With a history it is tried with `mask_seen=True` too.
+    `load` takes `columns=None`, as every argument of `evaluate`. With a history it is tried with `mask_seen=True` too.
     """
     given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
+    trial.loader.load(trial.recommendations, trial.relevance, **{"columns": None, **trial.extras})
     _compare_evaluations(trial, given)
     if "history" in given:
         _compare_evaluations(trial, given, mask_seen=True)

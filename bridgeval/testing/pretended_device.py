@@ -61,7 +61,10 @@ class PretendedDevice(TorchFunctionMode):
             _check_devices(name, tensors)
         if target is not None and "device" in options:
             options["device"] = CPU
-        plain_args, plain_options = _map((tuple(CPU if one == GPU else one for one in args), options), _to_plain)
+        plain_args, plain_options = _map(
+            (tuple(CPU if isinstance(one, str | torch.device) and one == GPU else one for one in args), options),
+            _to_plain,
+        )
         found = func(*plain_args, **plain_options)
         moved = on_device if target is None else target.type != "cpu"
         if name.endswith("_") and not name.endswith("__") and args and isinstance(args[0], Tensor):

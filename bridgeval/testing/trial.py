@@ -14,7 +14,7 @@ from torch import Tensor
 from bridgeval.batch.batch import Batch, lay_out
 from bridgeval.engine.blocks import Block, Blocks
 from bridgeval.engine.lookup import Lookup
-from bridgeval.engine.metric import Metric, UserMetric
+from bridgeval.engine.metric import Metric, TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.plan import Execution, Plan, fold
 from bridgeval.engine.state import State
@@ -67,8 +67,13 @@ class Trial:
 
     @cached_property
     def has_values(self) -> bool:
-        """Whether its class, or a parent other than the base, defines `values(blocks)`."""
-        return isinstance(self.metric, UserMetric) and type(self.metric).values is not UserMetric.values
+        """Whether its class, or a parent other than the bases, defines `values(blocks)` or `at_cutoffs(blocks)`."""
+        kind: Any = type(self.metric)
+        if not issubclass(kind, UserMetric):
+            return False
+        if kind.values is not TopKMetric.values:
+            return kind.values is not UserMetric.values
+        return kind.at_cutoffs is not TopKMetric.at_cutoffs
 
     @cached_property
     def state(self) -> Any:

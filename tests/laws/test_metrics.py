@@ -142,6 +142,8 @@ BROKEN = {
             "ir_measures:NumQ@5",
             "ir_measures:NumRel@5",
             "warprec:UserCoverage@5",
+            "irspack:valid_user@5",
+            "irspack:total_user@5",
         ),
         "it reads the first k places",
     ),

@@ -736,7 +736,7 @@ METRIC_FAULTS = [
         "a result on the wrong device",
         values(lambda m, b: torch.tensor(hits(m, b).sum(1).tolist(), dtype=torch.float64) / m.k),
         "devices change nothing",
-        "made on the CPU",
+        "made on the CPU|on the same device",
     ),
     Fault(
         ".numpy() without .cpu()",
