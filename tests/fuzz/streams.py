@@ -93,6 +93,6 @@ def streams(rng: Random, folder: Path) -> None:
     metrics = ["nDCG@3", "Recall@2", "MAP@5"]
     once = tell(lambda: bridgeval.evaluate(*paths, metrics))
     streamed = tell(lambda: bridgeval.evaluate(*paths, metrics, memory=1))
-    # Of two faults, types are told by the first rows and missing cells when their row is reached: either may come first.
+    # Of two faults either may come first: the first rows show types, a missing cell shows when its row is read.
     two_faults = "report" not in (once[0], streamed[0]) and "missing" in f"{once[1]}{streamed[1]}"
     require(once == streamed or two_faults, f"at once {once}, streamed {streamed}")

@@ -260,7 +260,7 @@ def test_of_repeated_previous_scores_the_highest_counts_in_any_order():
 
 @pytest.mark.parametrize("threshold", [0, -1.0, 0.5, math.nan, math.inf, "ten"])
 def test_a_threshold_below_1_is_refused(threshold):
-    with pytest.raises(BadParameterError, match="threshold of (at least 1|NCISPrecision must be a number)"):
+    with pytest.raises(BadParameterError, match=r"threshold of (at least 1|NCISPrecision must be a number)"):
         NCISPrecision(5, threshold=threshold)
 
 
