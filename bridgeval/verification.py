@@ -128,7 +128,7 @@ def read_recorded_request(document: Mapping[str, Any], folder: str) -> Request:
     request = _read_request(document, folder)
     recorded = document["manifest"].get("inputs", {})
     changed = [one.what for one in _find_changed_inputs(recorded, request)]
-    # Whoever wrote the report has seen a file whose hash it records; only such files are read from elsewhere.
+    # The author of a report has read the files whose hashes it records; only such files are read from elsewhere.
     changed += [role for role, path in request.files.items() if role not in recorded and not is_inside(path, folder)]
     if changed:
         raise InputError(f"{', '.join(changed)} changed since")

@@ -105,7 +105,7 @@ def test_every_law_is_a_test_beside_those_of_the_folder(project):
     assert "PASSED test_own.py::test_own" in printed
     assert "FAILED bridgeval-plugin acme::AcmeDrifting: it answers alike for the same data" in printed
     assert "AcmeDrifting breaks the law that it answers alike for the same data: evaluated again: value" in printed
-    # A broken law is told by its message alone.
+    # A broken law prints its message alone.
     assert "Traceback" not in printed
     assert "def runtest" not in printed
 

@@ -22,7 +22,7 @@ class RankingCallback(Callback):  # type: ignore[misc]
     """Logs metrics of every validation and test epoch, so that loggers, `EarlyStopping` and `ModelCheckpoint` see them.
 
     Scores stay where they are: on a GPU they are ranked there (`OnlineEvaluator`). With several processes each gets the
-    metrics of all. Several data loaders are told apart as Lightning does: `val_nDCG_at_10/dataloader_idx_1`.
+    metrics of all. Several data loaders are named as Lightning names them: `val_nDCG_at_10/dataloader_idx_1`.
 
     Args:
         metrics: as in `evaluate`.

@@ -73,7 +73,7 @@ def list_cases(name: str, metrics: Iterable[str] = (), find_data: FindData = lam
     Raises:
         AssertionError: there is no such plugin, it is left out, or a metric cannot be made without parameters.
     """
-    # Problems are told by the error of _find.
+    # The error of _find reports the problems.
     with warnings.catch_warnings(action="ignore", category=PluginWarning):
         known = plugins.installed()
         known.look_up_all()

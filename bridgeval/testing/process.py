@@ -14,7 +14,7 @@ import torch
 
 
 def look_at_settings() -> dict[str, Any]:
-    """Name -> value of settings, which no import changes: whoever sets one a second time changes nothing."""
+    """Name -> value of settings, which no import changes."""
     return {
         "the default dtype of torch": torch.get_default_dtype(),
         "the threads of torch": torch.get_num_threads(),

@@ -275,7 +275,7 @@ class SharedState(Counting):
 
 @dataclass(frozen=True)
 class IgnoringTotal(TotalMetric):
-    """The places that are filled, of whoever has a list."""
+    """The places that are filled, of users with a list."""
 
     name = "IgnoringTotal"
 

@@ -12,7 +12,7 @@ from bridgeval.testing.metric_laws.states import STATES
 from bridgeval.testing.trial import make_trial, name_metric
 from bridgeval.testing.world import World
 
-# In the order in which a fault is told best: what breaks an early law often breaks later ones too.
+# The laws with the clearest messages come first: a fault that breaks one often breaks later ones too.
 METRIC_LAWS: tuple[Law, ...] = (*DECLARATIONS, *ANSWERS, *SHARING, *STATES, *POLICIES)
 
 
