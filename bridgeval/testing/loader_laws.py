@@ -334,7 +334,7 @@ def _compare(expected: Mapping[Metric, Result], found: Mapping[Metric, Result]) 
 
 @law(
     "nothing is read in load",
-    cause="load opens files, so that they are read though a need is not met, and also when only the offers are asked for",
+    cause="load opens files, so that they are read though a need is not met, or only the offers are asked for",
     remedy="return DeferredSource(offers, open) and read in open",
 )
 def loading_reads_nothing(trial: LoaderTrial) -> None:
