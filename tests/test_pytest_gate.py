@@ -1,10 +1,17 @@
-"""The pytest plugin in a pytest of its own: it saves, passes, fails, and stores the values."""
+"""The pytest plugin in a run of its own: it saves, passes, fails, and stores the values."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+
+import pytest
+
+import bridgeval
+from bridgeval.baselines import save_baseline
+
+pytest_plugins = ["pytester"]
 
 PROJECT = """
 import pytest
@@ -35,39 +42,48 @@ def test_quality(bridgeval_gate):
 """
 
 
-def run(folder, *options, worse=0, project=PROJECT):
-    (folder / "test_quality.py").write_text(project.replace("{worse}", str(worse)))
-    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout
+@pytest.fixture(autouse=True, scope="module")
+def everything_is_imported(tmp_path_factory):
+    """What the inner runs import first would be forgotten after them, and NumPy cannot be imported twice."""
+    given = ({1: ["tea"], 2: ["tea"]}, {1: ["tea"], 2: ["tea"]})
+    baseline = tmp_path_factory.mktemp("gate") / "baseline.json"
+    report = bridgeval.evaluate(*given, "MRR@2", per_user=True)
+    save_baseline(report, baseline, columns=None, relevance=given[1], history=None)
+    assert bridgeval.check(*given, baseline=baseline, max_drop="MRR@2=5%").holds
 
 
-def test_a_gate_is_saved_passes_and_fails_with_the_drop(tmp_path):
-    assert run(tmp_path)[0] == 1  # there is no baseline yet
-    code, printed = run(tmp_path, "--bridgeval-save")
-    assert (code, f"saved the baseline {tmp_path}/baseline.json" in printed) == (0, True), printed
-    code, printed = run(tmp_path, "--junit-xml", "tests.xml")
+def run(pytester, *options, worse=0, project=PROJECT):
+    (pytester.path / "test_quality.py").write_text(project.replace("{worse}", str(worse)))
+    done = pytester.runpytest_inprocess("-q", "--strict-markers", "-p", "no:cacheprovider", *options)
+    return done.ret, str(done.stdout)
+
+
+def test_a_gate_is_saved_passes_and_fails_with_the_drop(pytester):
+    assert run(pytester)[0] == 1  # there is no baseline yet
+    code, printed = run(pytester, "--bridgeval-save")
+    assert (code, f"saved the baseline {pytester.path}/baseline.json" in printed) == (0, True), printed
+    code, printed = run(pytester, "--junit-xml", "tests.xml")
     assert code == 0, printed
-    (stored,) = ET.parse(tmp_path / "tests.xml").iter("property")
+    (stored,) = ET.parse(pytester.path / "tests.xml").iter("property")
     assert (stored.get("name"), float(stored.get("value"))) == ("MRR@2", 1.0)
     # 30 of 60 users fall from 1 to 1/2.
-    code, printed = run(tmp_path, worse=30)
+    code, printed = run(pytester, worse=30)
     assert code == 1
     assert "MRR@2 1.0000 -> 0.7500 over 60 users: worse, it drops by 0.2500" in printed
 
 
-def test_every_gate_of_a_test_is_saved_and_then_checked(tmp_path):
-    code, printed = run(tmp_path, "--bridgeval-save", project=SEVERAL)
+def test_every_gate_of_a_test_is_saved_and_then_checked(pytester):
+    code, printed = run(pytester, "--bridgeval-save", project=SEVERAL)
     assert code == 0, printed
-    assert {file.name for file in tmp_path.glob("*.json")} == {"one.json", "two.json"}
-    assert run(tmp_path, project=SEVERAL)[0] == 0
+    assert {file.name for file in pytester.path.glob("*.json")} == {"one.json", "two.json"}
+    assert run(pytester, project=SEVERAL)[0] == 0
     worse = SEVERAL.replace('"tea", "rum"', '"rum", "tea"')
-    code, printed = run(tmp_path, project=worse)
+    code, printed = run(pytester, project=worse)
     assert (code, "MRR@2 1.0000 -> 0.5000" in printed) == (1, True), printed
 
 
-def test_two_gates_with_one_baseline_are_refused(tmp_path):
-    code, printed = run(tmp_path, "--bridgeval-save", project=SEVERAL.replace("two.json", "one.json"))
+def test_two_gates_with_one_baseline_are_refused(pytester):
+    code, printed = run(pytester, "--bridgeval-save", project=SEVERAL.replace("two.json", "one.json"))
     assert (code, "two gates save the baseline 'one.json'" in printed) == (1, True), printed
 
 

@@ -216,7 +216,7 @@ class Estimates:
 def estimate(
     values: Floats, pairs: Sequence[tuple[int, int]], how: Settings, expand_from: int | None = None
 ) -> Estimates:
-    """BCa intervals of values `[k, n, m]`; NaN below two users.
+    """BCa intervals of values `[k, n, m]`; NaN below two users, and where a user's value is infinite.
 
     Args:
         values: of k systems, n users and m metrics.
@@ -232,6 +232,8 @@ def estimate(
     means, moved = np.full((3, flat.shape[1]), math.nan), np.full((3, flat_change.shape[1]), math.nan)
     if users:
         means[0], moved[0] = flat.mean(axis=0), flat_change.mean(axis=0)
+    endless, endless_change = ~np.isfinite(flat).all(axis=0), ~np.isfinite(flat_change).all(axis=0)
+    flat, flat_change = np.where(endless, 0.0, flat), np.where(endless_change, 0.0, flat_change)
     drawing = users > 1
     if expand_from is not None and users >= max(expand_from, 2):
         *means[1:], sure = expand_intervals(flat, 1 - how.alpha)
@@ -245,6 +247,7 @@ def estimate(
         for at, (old, new) in enumerate(pairs):
             drawn_change[:, at] = by_system[:, new] - by_system[:, old]
         moved[1:] = bca_intervals(flat_change, drawn_change.reshape(len(drawn), -1), 1 - how.alpha)
+    means[1:, endless], moved[1:, endless_change] = math.nan, math.nan
     return Estimates(means.reshape(3, systems, metrics), change, moved.reshape(3, len(pairs), metrics))
 
 

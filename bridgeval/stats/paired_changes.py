@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from bridgeval.engine.state import UserTable
 from bridgeval.stats import tests as st
 from bridgeval.stats.paired_values import Panel
@@ -26,7 +28,7 @@ class PairedChange:
 
 
 def measure_changes(before: Mapping[str, UserTable], now: Mapping[str, UserTable]) -> dict[str, PairedChange]:
-    """Metric -> its change, of the metrics that both have and at least two users.
+    """Metric -> its change, of the metrics that both have, of at least two users and without infinite values.
 
     >>> import numpy as np
     >>> from bridgeval.tables.ids import Ids
@@ -36,6 +38,8 @@ def measure_changes(before: Mapping[str, UserTable], now: Mapping[str, UserTable
     >>> found.change, round(found.p, 4), found.users
     (0.125, 0.391, 4)
     """
+    endless = {name for own in (before, now) for name, table in own.items() if np.isinf(table.values).any()}
+    before, now = ({name: own[name] for name in own if name not in endless} for own in (before, now))
     panel = Panel.of({"before": before, "now": now})
     found: dict[str, PairedChange] = {}
     for columns, users in panel.groups():

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pa_parquet
 
 from bridgeval.engine.state import Floats, UserTable
-from bridgeval.errors import InputError, MisalignedError
+from bridgeval.errors import BadValueError, InputError, MisalignedError
 from bridgeval.io.columns import USER, find_named
 from bridgeval.io.files import read_or_explain
 from bridgeval.io.outputs import written_beside
@@ -44,7 +44,7 @@ class Panel:
 
     @staticmethod
     def of(systems: Mapping[str, Mapping[str, UserTable]]) -> Panel:
-        """Aligns the metrics that all systems have."""
+        """Aligns the metrics that all systems have. Several systems are paired, so that values must be finite."""
         first = next(iter(systems.values()))
         metrics = tuple(name for name in first if all(name in tables for tables in systems.values()))
         tables = [[own[name] for name in metrics] for own in systems.values()]
@@ -62,6 +62,12 @@ class Panel:
                             f"users have several values of {metrics[metric]}, so they cannot be paired or sliced",
                             "a report that was merged with users='events'",
                             "compare reports in which each user comes once",
+                        )
+                    if len(tables) > 1 and (endless := int(np.isinf(table.values).sum())):
+                        raise BadValueError(
+                            f"{metrics[metric]} cannot be compared by user: infinite values have no difference",
+                            f"{endless} users of {tuple(systems)[system]!r} with an infinite value",
+                            "leave this metric out of the comparison",
                         )
                     values[system, where, metric] = table.values
                     present[system, where, metric] = True

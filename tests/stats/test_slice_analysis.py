@@ -172,3 +172,20 @@ def test_of_many_sentences_those_that_matter_are_told_and_the_rest_is_counted():
 def test_few_sentences_are_all_told():
     slices = sliced(REPORT, LABELS)
     assert slices.headlines() == slices.sentences()
+
+
+def test_infinite_values_have_no_interval_and_are_not_compared():
+    # rankereval's place of the first relevant item is infinite without one: user 0 finds it at place 1, user 1 never.
+    metric = "rankereval:FirstRelevantRank@2"
+    lists = {user: ["x", "y"] if user % 2 == 0 else ["y", "z"] for user in range(8)}
+    truth = {user: ["x"] for user in lists}
+    report = evaluate(
+        lists, truth, metric, per_user=True, by={user: "even" if user % 2 == 0 else "all" for user in lists}
+    )
+    assert [(row.slice, row.value) for row in sliced(report, dict.fromkeys(lists, "all")).means] == [("all", math.inf)]
+    assert all(math.isnan(row.low) and math.isnan(row.high) for row in sliced(report, {0: "all", 1: "all"}).means)
+    assert f"{metric}" in str(report)
+    with pytest.raises(
+        BadValueError, match=r"FirstRelevantRank@2 cannot be compared.*4 users of 'one' with an infinite"
+    ):
+        compare({"one": lists, "two": lists}, truth, metrics=[metric])

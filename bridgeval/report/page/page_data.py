@@ -123,7 +123,11 @@ class PageData:
         if self.comparison and (found := collect_pairs(self.names, self.comparison.differences)):
             return found
         tables = {
-            name: {report.marked(own): t for own, t in report.collected.items() if report.is_mean_of_users(own)}
+            name: {
+                report.marked(own): t
+                for own, t in report.collected.items()
+                if report.is_mean_of_users(own) and not math.isinf(report[own])
+            }
             for name, report in self.systems.items()
         }
         # A report of a Spark job has its users' values there.

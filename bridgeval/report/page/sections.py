@@ -59,7 +59,9 @@ def over_users(data: PageData) -> Section | None:
             for report in data.systems.values()
         ]
         values = {own: one.values for own, one in zip(data.systems, collected, strict=True) if one is not None}
-        if len(values) == len(collected) and all(np.isfinite(one).any() for one in values.values()):
+        # Infinite values have no place on an axis.
+        drawable = (np.isfinite(one).any() and not np.isinf(one).any() for one in values.values())
+        if len(values) == len(collected) and all(drawable):
             found.append(Chart(name, charts.draw_distribution(values), f"share of users by their {name}"))
     about = "The share of users by their own value. Dashed lines are the means."
     return make_chart_section("users", "Distribution over users", data, found, about)

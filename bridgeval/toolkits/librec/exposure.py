@@ -29,7 +29,7 @@ from bridgeval.plugin import (
     population,
     sum_by_code,
 )
-from bridgeval.toolkits.librec.bases import Array, to_numbers, visit_users
+from bridgeval.toolkits.librec.bases import Array, number_ids, visit_users
 from bridgeval.toolkits.librec.custom import Measured, RowCollector, restore_users
 
 
@@ -148,7 +148,7 @@ class AlphaIA(RowCollector):
             raise BadParameterError("alpha must be an integer of at least 1", f"{self.alpha}", "e.g. alpha=3")
 
     def measure(self, test: Array, result: Array) -> Measured:
-        numbered = to_numbers(test), to_numbers(result)
+        numbered = number_ids(test, result)
         shown: Counter[object] = Counter()
         users, values = [], []
         for user, _, listed in visit_users(*numbered, "results" if self.users == "shown" else "test"):
