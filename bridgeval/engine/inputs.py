@@ -23,7 +23,7 @@ from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.named_tables import list_named_tables, read_named_tables
 from bridgeval.tables.pair_column import PairColumn
-from bridgeval.tables.rows import Rows, has_scores, read_rows
+from bridgeval.tables.rows import Rows, UnreadRows, has_scores, read_rows
 from bridgeval.tables.slates import Lists, Slates, build_slates, check_scores, group_lists
 
 
@@ -86,8 +86,12 @@ class Inputs:
                 "prev_scores": prev_scores,
                 "baseline": next(iter(several.values()), baseline),
             }
-            frames = {role: frame for role, frame in given.items() if is_frame(frame) or is_series(frame)}
-            check_chosen_columns(columns, {role: column_names(frame) or () for role, frame in frames.items()})
+            names = {
+                role: value.frame.names if isinstance(value, UnreadRows) else column_names(value)
+                for role, value in given.items()
+                if isinstance(value, UnreadRows) or is_frame(value) or is_series(value)
+            }
+            check_chosen_columns(columns, names)
         return Inputs(
             read_rows(recommendations, "recommendations", columns),
             read_rows(relevance, "relevance", columns),

@@ -202,6 +202,12 @@ def holds_numbers(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a type is that of lists."""
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
 def _missing_column(
     role: Role, part: str, names: Sequence[str], available: Sequence[str], chosen: str | None
 ) -> MissingColumnError:
