@@ -77,12 +77,16 @@ class Cargo:
 
     def take(self, array: npt.NDArray[Any]) -> Tensor:
         """The array on the device."""
+        return self.take_all([array])[0]
+
+    def take_all(self, arrays: Sequence[npt.NDArray[Any]]) -> list[Tensor]:
+        """The arrays on the device."""
         if self.device.type == "cpu":
-            return to_tensor(array)
-        if id(array) not in self._sent:
-            self.add(array)
+            return [to_tensor(one) for one in arrays]
+        if any(id(one) not in self._sent for one in arrays):
+            self.add(*arrays)
             self._send()
-        return self._sent[id(array)][1]
+        return [self._sent[id(one)][1] for one in arrays]
 
     def _send(self) -> None:
         # Wide numbers first, so that all begin at a multiple of their size.

@@ -115,7 +115,7 @@ class Blocks:
         """
         if self.device.type != "cpu":
             return Pending(make, tensors)
-        return make(*(one.numpy() for one in tensors))
+        return make(*map(Tensor.numpy, tensors))
 
     def measure(self, counted: Tensor, values: Tensor) -> State:
         """The moments of the values `[n]` that count; on a device those of all metrics are taken together."""
@@ -148,7 +148,7 @@ class Blocks:
         """More places than a list, a cutoff or a row that stays at its rank has: a power of two, so that tables by
         place can be kept from batch to batch.
         """
-        cutoff = max((k for k in self.cutoffs if k != WHOLE), default=0)
+        cutoff = max([k for k in self.cutoffs if k != WHOLE], default=0)
         return 1 << (self.batch.shown.width + max(self.batch.relevant.width, cutoff)).bit_length()
 
     @property
