@@ -13,8 +13,7 @@ import numpy.typing as npt
 from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Chosen, Role, check_chosen_columns
-from bridgeval.io.frames import column_names, is_frame
-from bridgeval.io.listings import is_series
+from bridgeval.io.frames import find_frame, is_frame
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import group_codes
@@ -86,12 +85,11 @@ class Inputs:
                 "prev_scores": prev_scores,
                 "baseline": next(iter(several.values()), baseline),
             }
-            names = {
-                role: value.frame.names if isinstance(value, UnreadRows) else column_names(value)
+            frames = {
+                role: value.frame if isinstance(value, UnreadRows) else find_frame(value)
                 for role, value in given.items()
-                if isinstance(value, UnreadRows) or is_frame(value) or is_series(value)
             }
-            check_chosen_columns(columns, names)
+            check_chosen_columns(columns, {role: one.names for role, one in frames.items() if one is not None})
         return Inputs(
             read_rows(recommendations, "recommendations", columns),
             read_rows(relevance, "relevance", columns),
