@@ -19,7 +19,7 @@ from torch import Tensor
 
 from bridgeval.batch import rank_counts
 from bridgeval.batch.batch import Batch, look_up
-from bridgeval.batch.kernels import find_repeats, match_rows, to_tensor
+from bridgeval.batch.kernels import find_repeats, match_rows
 from bridgeval.batch.rank_counts import CandidateCounts
 from bridgeval.batch.ranking import (
     LATE_TIES,
@@ -37,7 +37,7 @@ from bridgeval.batch.ranking import (
     skip_items,
 )
 from bridgeval.batch.score_batch import ScoreBatch
-from bridgeval.batch.transfer import Pending, PendingMoments
+from bridgeval.batch.transfer import Pending, PendingMoments, to_tensor
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Moments, State

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import to_tensor
+from bridgeval.batch.transfer import to_tensor
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
