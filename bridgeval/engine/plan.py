@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from numbers import Integral
 from operator import or_
 from typing import Any
 
@@ -126,11 +125,9 @@ class Execution:
     rows: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
+        # Types and ranges are checked at the public doors; text about memory is read here, before any data is.
         if self.memory is not None:
             parse_bytes(self.memory)
-        size: Any = self.batch_size
-        if size is not None and (not isinstance(size, Integral) or int(size) < 1):
-            raise BadParameterError("batch_size must be a whole number from 1 up", f"{size!r}", "leave it out")
 
     @property
     def budget(self) -> int:
