@@ -126,9 +126,10 @@ class ListBatch:
     vocabulary: Ids | None = None
 
     def __post_init__(self) -> None:
-        self.cargo.add(self.lists.offsets, self._codes, *self.lists.columns.values())
-        for pairs in self.pairs.values():
-            add_pairs(self.cargo, pairs)
+        if self.cargo.device.type != "cpu":
+            self.cargo.add(*self._arrays)
+            for pairs in self.pairs.values():
+                add_pairs(self.cargo, pairs)
 
     @property
     def device(self) -> torch.device:
@@ -158,7 +159,7 @@ class ListBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        return self.cargo.take(self.lists.offsets).diff()
+        return self._flat[0].diff()
 
     @property
     def host_lengths(self) -> npt.NDArray[np.int64]:
@@ -181,11 +182,17 @@ class ListBatch:
 
     @cached_property
     def items(self) -> Tensor:
-        return self._lay_out(self._codes, self.pad)
+        return self._lay_out(self._flat[1], self.pad)
 
     @cached_property
-    def _codes(self) -> npt.NDArray[np.int32]:
-        return self.lists.items.astype(np.int32, copy=False)
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        """The offsets, the codes and the columns of the lists."""
+        return [self.lists.offsets, self.lists.items.astype(np.int32, copy=False), *self.lists.columns.values()]
+
+    @cached_property
+    def _flat(self) -> list[Tensor]:
+        """The same on the device, all in one go."""
+        return self.cargo.take_all(self._arrays)
 
     @cached_property
     def repeated(self) -> int:
@@ -221,7 +228,8 @@ class ListBatch:
             if pairs is not None:
                 self._columns[name] = look_up(pairs, self.items, self.cargo)
             else:
-                self._columns[name] = self._lay_out(self.lists.columns[name], 0)
+                place = list(self.lists.columns).index(name)
+                self._columns[name] = self._lay_out(self._flat[2 + place], 0)
         return self._columns[name]
 
     def count_held(self, items: Tensor) -> Tensor:
@@ -234,7 +242,7 @@ class ListBatch:
     @cached_property
     def _where(self) -> Tensor:
         """`[B, K]` int64: the row of the lists that each cell is read from."""
-        where = self.cargo.take(self.lists.offsets)[:-1, None] + self._places
+        where = self._flat[0][:-1, None] + self._places
         return where.clamp_(max=max(len(self.lists.items) - 1, 0))
 
     @cached_property
@@ -245,8 +253,7 @@ class ListBatch:
     def _invalid(self) -> Tensor:
         return ~self.valid
 
-    def _lay_out(self, flat: npt.NDArray[np.generic], fill: float) -> Tensor:
-        values = self.cargo.take(flat)
+    def _lay_out(self, values: Tensor, fill: float) -> Tensor:
         shape = (len(self.lists.offsets) - 1, self.width)
         if self.uniform:
             return values.view(shape)

@@ -69,23 +69,6 @@ class Kernel(Generic[P, R]):
         return (self._portable if portable else self._on_cpu)(cells, *args, **kwargs)
 
 
-class _Writable:
-    """The memory of an array, declared writable."""
-
-    def __init__(self, array: npt.NDArray[Any]) -> None:
-        address, _ = array.__array_interface__["data"]
-        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
-        self._owner = array
-
-
-def to_tensor(array: npt.NDArray[Any], device: torch.device | None = None) -> Tensor:
-    """A tensor of an array; on the CPU it shares the memory, so it must not be written to.
-
-    Arrow's arrays are read-only. torch has no such thing and warns, and to silence a warning is not safe in threads.
-    """
-    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Writable(array))).to(device)
-
-
 @Kernel
 def sort_rows(cells: Tensor) -> Tensor:
     """`[B, K]`: each row ascending.

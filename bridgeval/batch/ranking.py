@@ -22,10 +22,9 @@ from bridgeval.batch.kernels import (
     order_by_score,
     order_unsorted,
     sort_with_index,
-    to_tensor,
 )
 from bridgeval.batch.score_batch import ScoreBatch
-from bridgeval.batch.transfer import Cargo
+from bridgeval.batch.transfer import Cargo, to_tensor
 from bridgeval.choices import check_choices
 from bridgeval.errors import NeedError
 from bridgeval.tables.ids import Ids

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, add_pairs, look_up
-from bridgeval.batch.kernels import count_masked, to_tensor
-from bridgeval.batch.transfer import Cargo, Pending
+from bridgeval.batch.kernels import count_masked
+from bridgeval.batch.transfer import Cargo, Pending, to_tensor
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.pair_column import PairColumn
 from bridgeval.tables.slates import ListOrder

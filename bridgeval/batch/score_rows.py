@@ -15,9 +15,8 @@ from torch import Tensor
 
 from bridgeval.batch.batch import MASKED, ListBatch, Shown
 from bridgeval.batch.candidates import Candidates
-from bridgeval.batch.kernels import to_tensor
 from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
-from bridgeval.batch.transfer import Cargo, Pending, send
+from bridgeval.batch.transfer import Cargo, Pending, send, to_tensor
 from bridgeval.errors import BadValueError, MisalignedError
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.pair_column import PairColumn, Positions

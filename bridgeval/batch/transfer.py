@@ -14,10 +14,25 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import to_tensor
-
 # Tensors that numpy has no dtype for are copied as these.
 WIDER = {torch.bfloat16: torch.float32}
+
+
+class _Writable:
+    """The memory of an array, declared writable."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self._owner = array
+
+
+def to_tensor(array: npt.NDArray[Any], device: torch.device | None = None) -> Tensor:
+    """A tensor of an array; on the CPU it shares the memory, so it must not be written to.
+
+    Arrow's arrays are read-only. torch has no such thing and warns, and to silence a warning is not safe in threads.
+    """
+    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Writable(array))).to(device)
 
 
 @dataclass(frozen=True)
@@ -77,12 +92,16 @@ class Cargo:
 
     def take(self, array: npt.NDArray[Any]) -> Tensor:
         """The array on the device."""
+        return self.take_all([array])[0]
+
+    def take_all(self, arrays: Sequence[npt.NDArray[Any]]) -> list[Tensor]:
+        """The arrays on the device."""
         if self.device.type == "cpu":
-            return to_tensor(array)
-        if id(array) not in self._sent:
-            self.add(array)
+            return [to_tensor(one) for one in arrays]
+        if any(id(one) not in self._sent for one in arrays):
+            self.add(*arrays)
             self._send()
-        return self._sent[id(array)][1]
+        return [self._sent[id(one)][1] for one in arrays]
 
     def _send(self) -> None:
         # Wide numbers first, so that all begin at a multiple of their size.

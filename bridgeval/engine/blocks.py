@@ -19,7 +19,7 @@ from torch import Tensor
 
 from bridgeval.batch import rank_counts
 from bridgeval.batch.batch import Batch, look_up
-from bridgeval.batch.kernels import find_repeats, match_rows, to_tensor
+from bridgeval.batch.kernels import find_repeats, match_rows
 from bridgeval.batch.rank_counts import CandidateCounts
 from bridgeval.batch.ranking import (
     LATE_TIES,
@@ -37,7 +37,7 @@ from bridgeval.batch.ranking import (
     skip_items,
 )
 from bridgeval.batch.score_batch import ScoreBatch
-from bridgeval.batch.transfer import Pending, PendingMoments
+from bridgeval.batch.transfer import Pending, PendingMoments, to_tensor
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Moments, State
@@ -115,7 +115,7 @@ class Blocks:
         """
         if self.device.type != "cpu":
             return Pending(make, tensors)
-        return make(*(one.numpy() for one in tensors))
+        return make(*map(Tensor.numpy, tensors))
 
     def measure(self, counted: Tensor, values: Tensor) -> State:
         """The moments of the values `[n]` that count; on a device those of all metrics are taken together."""
@@ -148,7 +148,7 @@ class Blocks:
         """More places than a list, a cutoff or a row that stays at its rank has: a power of two, so that tables by
         place can be kept from batch to batch.
         """
-        cutoff = max((k for k in self.cutoffs if k != WHOLE), default=0)
+        cutoff = max([k for k in self.cutoffs if k != WHOLE], default=0)
         return 1 << (self.batch.shown.width + max(self.batch.relevant.width, cutoff)).bit_length()
 
     @property

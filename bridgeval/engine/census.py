@@ -30,7 +30,7 @@ LARGE_SHARE = 0.05
 # Fewer steps than these do not show a direction.
 FEW_STEPS = 10
 Flags = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.int64]
+Lengths = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -66,27 +66,29 @@ class Census(Metric):
 
     def update(self, blocks: Blocks) -> State:
         shown, truth = blocks.batch.shown, blocks.batch.relevant
-        in_shown, in_truth = shown.host_lengths > 0, truth.host_lengths > 0
+        n_shown, n_truth = shown.host_lengths, truth.host_lengths
+        in_shown, in_truth = n_shown > 0, n_truth > 0
         sums: dict[str, Any] = {
-            "users": _count(in_shown | in_truth),
-            "no relevance given": _count(in_shown & ~in_truth),
-            "in both": _count(in_shown & in_truth),
-            f"by {shown.order}": _count(in_shown),
-            "shown_rows": int(shown.host_lengths.sum()),
-            "relevant_rows": int(truth.host_lengths.sum()),
+            "users": np.count_nonzero(in_shown | in_truth),
+            "no relevance given": np.count_nonzero(in_shown & ~in_truth),
+            "in both": np.count_nonzero(in_shown & in_truth),
+            f"by {shown.order}": np.count_nonzero(in_shown),
+            "shown_rows": n_shown.sum(),
+            "relevant_rows": n_truth.sum(),
             "repeated_shown": shown.repeated,
             "repeated_relevant": truth.repeated,
         }
         if shown.has("score"):
-            sums |= {"masked": shown.masked_count - shown.seen_count, "seen": shown.seen_count}
+            seen = shown.seen_count
+            sums |= {"masked": shown.masked_count - seen, "seen": seen}
         if blocks.batch.has_user_column("hidden_count"):
-            sums["seen"] = int(blocks.batch.user_columns["hidden_count"].sum())
+            sums["seen"] = blocks.batch.user_columns["hidden_count"].sum()
         if blocks.lookup.context.catalogue is not None:
             sums["unknown_shown"] = _count_unknown(blocks, blocks[Ranked()].items)
             sums["unknown_relevant"] = _count_unknown(blocks, truth.items)
         constant = None
         if self.depth != 0 and shown.order == "score" and shown.width > 1:
-            sums |= _count_steps(blocks)
+            sums |= _count_steps(blocks, n_shown)
             constant = find_constant(shown.column("score"), None if shown.uniform else shown.valid)
         if blocks.needs.named_tables:
             sums |= _count_gaps(blocks)
@@ -98,33 +100,29 @@ class Census(Metric):
         sums["meetings"] = 1 if len(blocks[HitIndex()].rows) else shown.count_held(truth.items)
         gains = truth.lists.columns["gain"]
         # Grades and ratings are whole numbers or halves; scores rarely are.
-        sums["odd gains"] = _count(gains * 2 % 1)
+        sums["odd gains"] = np.count_nonzero(gains * 2 % 1)
         lowest, highest = blocks[GainRange()]
-        pending = {name: one for name, one in sums.items() if isinstance(one, Tensor)}
-
-        def add_up(counted: Flags, listed: Positions, constant: Flags, *numbers: Any) -> Counts:
-            of_users = {
-                "counted": counted,
-                "shown_nothing": counted & (listed == 0),
-                "no relevant item": in_truth & ~counted,
-                "short_lists": counted & (listed < (self.depth or 0)),
-                "constant": constant & (shown.host_lengths > 1),
-            }
-            told = {name: _count(flags) for name, flags in of_users.items()}
-            found = {name: int(number) for name, number in zip(pending, numbers, strict=True)}
-            return Counts(Sums({**sums, **told, **found}), float(lowest), float(highest))
-
         counted = blocks[Counted()]
         constant = torch.zeros_like(counted) if constant is None else constant
+        pending = {name: one for name, one in sums.items() if isinstance(one, Tensor)}
+
+        def add_up(counted: Flags, listed: Lengths, constant: Flags, *numbers: Any) -> Counts:
+            counts = {
+                **sums,
+                **dict(zip(pending, numbers, strict=True)),
+                "counted": np.count_nonzero(counted),
+                "shown_nothing": np.count_nonzero(counted & (listed == 0)),
+                "no relevant item": np.count_nonzero(in_truth & ~counted),
+                "short_lists": np.count_nonzero(counted & (listed < (self.depth or 0))),
+                "constant": np.count_nonzero(constant & (n_shown > 1)),
+            }
+            return Counts(Sums({name: int(count) for name, count in counts.items()}), float(lowest), float(highest))
+
         return blocks.finish(add_up, counted, blocks[ShownCount()], constant, *pending.values())
 
     def compute(self, state: Any) -> Result:
         gains = {"lowest_gain": state.lowest, "highest_gain": state.highest} if state.lowest <= state.highest else {}
         return Result(None, notes={**state.sums.values, **gains})
-
-
-def _count(flags: npt.NDArray[Any]) -> int:
-    return int(np.count_nonzero(flags))
 
 
 def _count_unknown(blocks: Blocks, items: Tensor) -> Tensor | int:
@@ -149,12 +147,12 @@ def _count_gaps(blocks: Blocks) -> dict[str, Any]:
     return counts
 
 
-def _count_steps(blocks: Blocks) -> dict[str, Any]:
-    """Steps along the lists as they came, and how many of them rise."""
+def _count_steps(blocks: Blocks, lengths: Lengths) -> dict[str, Any]:
+    """Steps along the lists `[B]` as they came, and how many of them rise."""
     shown = blocks.batch.shown
     counts: dict[str, Any] = {
-        "long lists": _count(shown.host_lengths > 1),
-        "steps": int(np.maximum(shown.host_lengths - 1, 0).sum()),
+        "long lists": np.count_nonzero(lengths > 1),
+        "steps": np.maximum(lengths - 1, 0).sum(),
     }
     # Lists that are in order have no step that rises. The cells of a score matrix have no order.
     if not shown.complete and blocks[Ranked()].index is not None:
@@ -216,16 +214,6 @@ class Alarm:
     what: str
     effect: str
     count: int = 0
-
-
-def find_gaps(notes: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Table -> shown items, or users, without a value in it, and all of them; from the counts of a Census.
-
-    >>> find_gaps({"read item price": 9, "lacks item price": 2, "lacks user age": 0})
-    {'item price': (2, 9)}
-    """
-    gaps = {key.removeprefix("lacks "): count for key, count in notes.items() if key.startswith("lacks ") and count}
-    return {table: (count, notes[f"read {table}"]) for table, count in gaps.items()}
 
 
 def find_alarms(notes: Mapping[str, Any]) -> Iterator[Alarm]:

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from bridgeval.batch.ranking import Ranking, rank_lists
 from bridgeval.engine.needs import Needs, answered_needs, baseline_column
 from bridgeval.io.columns import Chosen, Role, check_chosen_columns
-from bridgeval.io.frames import column_names, is_frame
-from bridgeval.io.listings import is_series
+from bridgeval.io.frames import find_frame, is_frame
 from bridgeval.tables.context import Context
 from bridgeval.tables.encoding import encode_ids
 from bridgeval.tables.grouping import group_codes
@@ -23,7 +22,7 @@ from bridgeval.tables.history import History
 from bridgeval.tables.ids import Ids
 from bridgeval.tables.named_tables import list_named_tables, read_named_tables
 from bridgeval.tables.pair_column import PairColumn
-from bridgeval.tables.rows import Rows, has_scores, read_rows
+from bridgeval.tables.rows import Rows, UnreadRows, has_scores, read_rows
 from bridgeval.tables.slates import Lists, Slates, build_slates, check_scores, group_lists
 
 
@@ -86,8 +85,11 @@ class Inputs:
                 "prev_scores": prev_scores,
                 "baseline": next(iter(several.values()), baseline),
             }
-            frames = {role: frame for role, frame in given.items() if is_frame(frame) or is_series(frame)}
-            check_chosen_columns(columns, {role: column_names(frame) or () for role, frame in frames.items()})
+            frames = {
+                role: value.frame if isinstance(value, UnreadRows) else find_frame(value)
+                for role, value in given.items()
+            }
+            check_chosen_columns(columns, {role: one.names for role, one in frames.items() if one is not None})
         return Inputs(
             read_rows(recommendations, "recommendations", columns),
             read_rows(relevance, "relevance", columns),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import to_tensor
+from bridgeval.batch.transfer import to_tensor
 from bridgeval.errors import NeedError
 from bridgeval.tables.context import Context, Table
 from bridgeval.tables.ids import Ids
@@ -66,7 +66,8 @@ class Lookup:
     @property
     def in_catalogue(self) -> Tensor:
         """`[V + 1]`: which items of the vocabulary the catalogue has."""
-        return self.once("catalogue", self._in_catalogue)
+        make = lambda: to_tensor(np.append(self._catalogue_places >= 0, False), self.device)  # noqa: E731
+        return self.once("catalogue", make)
 
     @property
     def outside_catalogue(self) -> Tensor:
@@ -82,7 +83,8 @@ class Lookup:
     @property
     def _catalogue_places(self) -> npt.NDArray[np.int64]:
         """`[V]`: the place of each item in the catalogue, -1 for none."""
-        return self.slates.items.positions_in(self.catalogue, "item ids of the catalogue or history and the lists")
+        what = "item ids of the catalogue or history and the lists"
+        return self.once("catalogue places", lambda: self.slates.items.positions_in(self.catalogue, what))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """Makes a value that depends on the context alone, for the first batch, and keeps it for the others."""
@@ -103,6 +105,3 @@ class Lookup:
         if self.context.catalogue is None:
             raise NeedError("the catalogue is not known", hint="give {argument} or the history", argument="catalogue")
         return self.context.catalogue
-
-    def _in_catalogue(self) -> Tensor:
-        return to_tensor(np.append(self._catalogue_places >= 0, False), self.device)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from numbers import Integral
 from operator import or_
 from typing import Any
 
@@ -19,7 +18,7 @@ from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.lookup import Lookup
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.returned import check_result, check_state
+from bridgeval.engine.returned import check_results, check_states
 from bridgeval.engine.state import State, fetch_states
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BadParameterError, BridgevalError, MetricFailedError
@@ -61,9 +60,7 @@ class Plan:
         states = []
         for metric in self.metrics:
             try:
-                state = metric.update(blocks)
-                check_state(metric, state)
-                states.append(state)
+                states.append(metric.update(blocks))
             except (BridgevalError, torch.OutOfMemoryError):
                 raise
             except Exception as error:
@@ -71,6 +68,7 @@ class Plan:
                 raise MetricFailedError(
                     f"{metric} failed for {_name_users(blocks)}", f"{type(error).__name__}: {error}"
                 ) from error
+        check_states(self.metrics, states)
         return fetch_states([*blocks.checks, *states])[len(blocks.checks) :]
 
     def merge(self, first: States, second: States) -> States:
@@ -78,18 +76,16 @@ class Plan:
 
     def compute(self, states: States) -> dict[Metric, Result]:
         """The result of each metric."""
-        return {metric: _compute(metric, state) for metric, state in zip(self.metrics, states, strict=True)}
-
-
-def _compute(metric: Metric, state: State) -> Result:
-    try:
-        result = metric.compute(state)
-    except BridgevalError:
-        raise
-    except Exception as error:
-        raise MetricFailedError(f"{metric} failed in compute", f"{type(error).__name__}: {error}") from error
-    check_result(metric, result)
-    return result
+        results: dict[Metric, Result] = {}
+        for metric, state in zip(self.metrics, states, strict=True):
+            try:
+                results[metric] = metric.compute(state)
+            except BridgevalError:
+                raise
+            except Exception as error:
+                raise MetricFailedError(f"{metric} failed in compute", f"{type(error).__name__}: {error}") from error
+        check_results(results)
+        return results
 
 
 def merge_states(first: States, second: States) -> States:
@@ -129,11 +125,9 @@ class Execution:
     rows: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
+        # Types and ranges are checked at the public doors; text about memory is read here, before any data is.
         if self.memory is not None:
             parse_bytes(self.memory)
-        size: Any = self.batch_size
-        if size is not None and (not isinstance(size, Integral) or int(size) < 1):
-            raise BadParameterError("batch_size must be a whole number from 1 up", f"{size!r}", "leave it out")
 
     @property
     def budget(self) -> int:
@@ -193,7 +187,8 @@ def fold(
             nonlocal most
             if stop - start <= most:
                 try:
-                    batch = batch or lay_out(lookup.slates, start, stop, how.device)
+                    if batch is None:
+                        batch = lay_out(lookup.slates, start, stop, how.device)
                     return plan.update(Blocks(batch, lookup, depth, plan.needs))
                 except torch.OutOfMemoryError:
                     if stop - start == 1:

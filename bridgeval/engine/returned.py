@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -40,30 +41,32 @@ def check_ratio(metric: object, ratio: Any, users: int) -> None:
             )
 
 
-def check_state(metric: object, state: Any) -> None:
-    """Raises MetricFailedError unless `update` gave something that merges."""
-    if not hasattr(state, "merge"):
-        raise MetricFailedError(
-            f"update of {metric} must give a state, which has a method merge",
-            describe_value(state),
-            "return e.g. Sums({'users': 1})",
-        )
-
-
-def check_result(metric: object, result: Any) -> None:
-    """Raises MetricFailedError unless `compute` gave a Result of plain numbers."""
-    if not isinstance(result, Result):
-        raise MetricFailedError(
-            f"compute of {metric} must give a Result", describe_value(result), "return Result(value)"
-        )
-    numbers: dict[str, Any] = {"its value": result.value, **result.parts}
-    for name, number in numbers.items():
-        if number is not None and not isinstance(number, Real):
+def check_states(metrics: Iterable[object], states: Iterable[Any]) -> None:
+    """Raises MetricFailedError unless the `update` of every metric gave something that merges."""
+    for metric, state in zip(metrics, states, strict=True):
+        if not hasattr(state, "merge"):
             raise MetricFailedError(
-                f"compute of {metric} must give plain numbers: {name} is none",
-                describe_value(number),
-                "wrap it in float(...)",
+                f"update of {metric} must give a state, which has a method merge",
+                describe_value(state),
+                "return e.g. Sums({'users': 1})",
             )
+
+
+def check_results(results: Mapping[Any, Any]) -> None:
+    """Raises MetricFailedError unless the `compute` of every metric gave a Result of plain numbers."""
+    for metric, result in results.items():
+        if not isinstance(result, Result):
+            raise MetricFailedError(
+                f"compute of {metric} must give a Result", describe_value(result), "return Result(value)"
+            )
+        numbers: dict[str, Any] = {"its value": result.value, **result.parts}
+        for name, number in numbers.items():
+            if number is not None and not isinstance(number, Real):
+                raise MetricFailedError(
+                    f"compute of {metric} must give plain numbers: {name} is none",
+                    describe_value(number),
+                    "wrap it in float(...)",
+                )
 
 
 def describe_value(value: Any) -> str:

@@ -15,6 +15,7 @@ from bridgeval.engine.plan import Execution, Plan, States, fold
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
 from bridgeval.tables.context import Context
+from bridgeval.tables.rows import open_rows
 from bridgeval.tables.slates import Slates
 
 
@@ -167,10 +168,11 @@ class DeferredSource:
 
 def make_source(recommendations: Any, relevance: Any, **given: Any) -> DeferredSource:
     """A source of objects in memory: frames, mappings, Rows; `given` are the arguments of `Inputs.of`."""
-    offers = list_offers(recommendations, **given)
+    shown = open_rows(recommendations, "recommendations", given.get("columns"))
+    offers = list_offers(shown, **given)
 
     def open_inputs(needs: Needs) -> LocalSource:
-        inputs = Inputs.of(recommendations, relevance, **given)
+        inputs = Inputs.of(shown, relevance, **given)
         return LocalSource(inputs.slates, inputs.context, offers)
 
     return DeferredSource(offers, open_inputs)

@@ -7,9 +7,9 @@ threads, Spark partitions and `torch.distributed` ranks are one and the same cas
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-T = TypeVar("T")
 
 
 class State(Protocol):
@@ -48,11 +47,14 @@ def fetch_states(states: Sequence[Any]) -> tuple[Any, ...]:
     >>> fetch_states([Sums({"users": torch.tensor(3)})])
     (Sums(values={'users': 3}),)
     """
-    measured = _measure_together([one for state in states for one in _find(PendingMoments, state)])
-    tensors = [tensor for state in states for tensor in _find(Tensor, state)]
-    tensors += [tensor for _, numbers in measured for tensor in numbers]
-    if not tensors:
+    waiting: list[Tensor | PendingMoments] = []
+    for state in states:
+        _find_waiting(state, waiting)
+    if not waiting:
         return tuple(states)
+    measured = _measure_together([one for one in waiting if isinstance(one, PendingMoments)])
+    tensors = [one for one in waiting if isinstance(one, Tensor)]
+    tensors += [tensor for _, numbers in measured for tensor in numbers]
     made: dict[int, Any] = {id(one): array for one, array in zip(tensors, download(tensors), strict=True)}
     for pending, numbers in measured:
         for one, row in zip(pending, zip(*(made[id(number)].tolist() for number in numbers), strict=True), strict=True):
@@ -71,22 +73,21 @@ def _measure_together(pending: Sequence[PendingMoments]) -> list[tuple[list[Pend
     ]
 
 
-def _find(kind: type[T], state: Any) -> Iterator[T]:
-    """The tensors, or other things of a kind, that are in a state."""
-    if isinstance(state, kind):
-        yield state
-    elif isinstance(state, Pending | Numbers | Mapping | tuple):
-        for part in _list_parts(state):
-            yield from _find(kind, part)
-
-
-def _list_parts(state: Any) -> Iterable[Any]:
-    """What may hold tensors of a state."""
-    if isinstance(state, Mapping):
-        return [one for one in state.values() if isinstance(one, Tensor)]
-    if isinstance(state, Pending):
-        return state.tensors
-    return state if isinstance(state, tuple) else vars(state).values()
+def _find_waiting(state: Any, waiting: list[Tensor | PendingMoments]) -> None:
+    """Adds what is not on the host yet of a state, in the places where `_replace` puts it."""
+    match state:
+        case Tensor() | PendingMoments():
+            waiting.append(state)
+        case Pending():
+            waiting.extend(state.tensors)
+        case Mapping():
+            waiting.extend([one for one in state.values() if isinstance(one, Tensor)])
+        case tuple():
+            for one in state:
+                _find_waiting(one, waiting)
+        case Numbers():
+            for one in vars(state).values():
+                _find_waiting(one, waiting)
 
 
 def _replace(state: Any, made: Mapping[int, Any]) -> Any:

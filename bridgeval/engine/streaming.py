@@ -18,7 +18,7 @@ from bridgeval.errors import BadValueError
 from bridgeval.io.chunks import Chunk, NotInOrderError, Stream, merge_streams, partition_streams
 from bridgeval.io.columns import Chosen, Role
 from bridgeval.io.datasets import BYTES_PER_ROW, open_file_table
-from bridgeval.io.files import is_path, open_table, read_schema
+from bridgeval.io.files import open_table, read_schema
 from bridgeval.io.frames import open_lazy
 from bridgeval.io.lazy_frames import HeldTable, LazyFrame, count_entries
 from bridgeval.tables.ids import check_same_kind
@@ -38,21 +38,23 @@ def file_source(recommendations: Any, relevance: Any, **extras: Any) -> Source:
         extras: the other arguments of `Inputs.of`; each may be the path of a file.
     """
     given = {"recommendations": recommendations, "relevance": relevance, **extras}
-    lazy = [_open_lazily(value) for value in (recommendations, relevance)]
-    if not any(map(is_path, given.values())) and not any(lazy):
+    paths = {name for name, value in given.items() if isinstance(value, str | os.PathLike)}
+    lazy = {name: _open_lazily(given[name]) for name in ("recommendations", "relevance")}
+    if not paths and not any(lazy.values()):
         return make_source(recommendations, relevance, **extras)
-    header = read_schema(os.fspath(recommendations)).empty_table() if is_path(recommendations) else recommendations
+    in_file = "recommendations" in paths
+    header = read_schema(os.fspath(recommendations)).empty_table() if in_file else recommendations
     offers = list_offers(header, **extras)
     at_once = DeferredSource(offers, lambda needs: make_source(**_open_tables(given)).open(needs))
     # A format that is read as a whole, and two tables in memory, are not streamed.
-    if not any(lazy) or any(is_path(value) and one is None for value, one in zip(given.values(), lazy, strict=False)):
+    if not any(lazy.values()) or any(lazy[name] is None for name in lazy.keys() & paths):
         return at_once
     return StreamedSource(at_once, recommendations, relevance, extras)
 
 
 def _open_lazily(value: Any) -> LazyFrame | None:
     """The rows of files and of lazy frames; None for tables in memory and for formats that are read as a whole."""
-    return open_file_table(os.fspath(value)) if is_path(value) else open_lazy(value)
+    return open_file_table(os.fspath(value)) if isinstance(value, str | os.PathLike) else open_lazy(value)
 
 
 def _open_tables(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -85,7 +86,22 @@ def find_named(available: Iterable[str], names: Collection[str]) -> list[str]:
     >>> find_named(["userID", "user_id:token", "users"], USER)
     ['userID', 'user_id:token']
     """
-    return [column for column in available if column.partition(":")[0].lower() in names]
+    return claim_columns(available, {"": names})[""]
+
+
+def claim_columns(available: Iterable[str], parts: Mapping[str, Collection[str]]) -> Mapping[str, list[str]]:
+    """Part -> the columns that have one of its names, see `find_named`; none for any other key.
+
+    >>> claim_columns(["userID", "rating"], ALIASES["relevance"])["gain"]
+    ['rating']
+    """
+    claimed: dict[str, list[str]] = defaultdict(list)
+    for column in available:
+        plain = column.partition(":")[0].lower()
+        for part, names in parts.items():
+            if plain in names:
+                claimed[part].append(column)
+    return claimed
 
 
 def find_columns(
@@ -116,16 +132,19 @@ def find_columns(
     bridgeval.errors.MissingColumnError: the relevance has no gain, but a number that may be one; found: 'weight'; ...
     """
     chosen = _check_choice(chosen) if chosen else {}
+    claimed = claim_columns(available, ALIASES[role])
     found: dict[str, str] = {}
     for part, aliases in ALIASES[role].items():
         if part in chosen and chosen[part] is None and part not in REQUIRED[role]:
             continue
-        # Beside a score, the position may be the one at which a log showed the item.
-        known = RANK[:1] if part == "rank" and "score" in found else aliases
-        if part == "gain" and len(find_named(available, BEIR)) == len(BEIR):
-            known = (*aliases, "score")
-        exact = chosen[part] if chosen.get(part) in available else None
-        names = find_named(available, known) if exact is None else [name for name in available if name == exact]
+        names = claimed[part]
+        if chosen.get(part) in available:
+            names = [name for name in available if name == chosen[part]]
+        elif part == "rank" and names and "score" in found:
+            # Beside a score, the position may be the one at which a log showed the item.
+            names = find_named(names, RANK[:1])
+        elif part == "gain" and len(find_named(available, BEIR)) == len(BEIR):
+            names = find_named(available, (*aliases, "score"))
         if len(names) == 1:
             found[part] = names[0]
         elif names or part in REQUIRED[role]:
@@ -200,6 +219,12 @@ def holds_numbers(kind: pa.DataType) -> bool:
     """Whether a type is that of numbers or booleans."""
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a type is that of lists."""
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _missing_column(

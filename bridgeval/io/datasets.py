@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from bridgeval.errors import BadParameterError, InputError
-from bridgeval.io.columns import ITEM, find_named
+from bridgeval.io.columns import ITEM, find_named, is_list
 from bridgeval.io.files import check_text, detect_kind, find_files, null_empty_cells, open_parquet, read_or_explain
-from bridgeval.io.lazy_frames import LazyFrame, Schematic, is_list
+from bridgeval.io.lazy_frames import LazyFrame, Schematic
 from bridgeval.io.list_columns import find_nested
 
 if TYPE_CHECKING:

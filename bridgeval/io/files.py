@@ -16,9 +16,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
 from bridgeval.errors import InputError
-from bridgeval.io.columns import ITEM, USER, find_named
+from bridgeval.io.columns import ITEM, USER, find_named, is_list
 from bridgeval.io.json_mappings import tabulate_mapping
-from bridgeval.io.lazy_frames import is_list
 from bridgeval.io.list_columns import explode_lists, unnest_lists
 from bridgeval.io.text_encodings import detect_charset
 

@@ -71,9 +71,13 @@ def is_listing(value: object) -> bool:
     return is_series(value) or is_arrays(value) or is_records(value)
 
 
-def find_frame(value: Any) -> Frame | None:
-    """Opens any of these objects; reads no more than names and types. None for any other object."""
-    for test, opener in OPENERS:
+def find_frame(value: Any, openers: Sequence[Opener] | None = None) -> Frame | None:
+    """Opens any of these objects; reads no more than names and types. None for any other object.
+
+    Args:
+        openers: FRAMES for objects that have named columns; None for those that hold lists too.
+    """
+    for test, opener in OPENERS if openers is None else openers:
         if test(value):
             return opener(value)
     return None
@@ -93,7 +97,7 @@ def open_frame(value: Any) -> Frame:
 
 def open_lazy(value: Any) -> LazyFrame | None:
     """Opens a frame that can be read in batches without holding it; None for any other object."""
-    frame = open_frame(value) if is_frame(value) else None
+    frame = find_frame(value, FRAMES)
     return frame if isinstance(frame, PolarsLazyFrame | HuggingFaceDataset) else None
 
 
@@ -174,12 +178,8 @@ class PandasFrame:
     value: Any
 
     @cached_property
-    def _labels(self) -> list[Any]:
-        return self.value.columns.tolist()
-
-    @cached_property
     def names(self) -> list[str]:
-        names = [label if isinstance(label, str) else str(label) for label in self._labels]
+        names = list(map(str, self.value.columns.tolist()))
         index = self.value.index
         if index.name is None and index.nlevels == 1:
             return names
@@ -195,7 +195,7 @@ class PandasFrame:
             return pa.null()
 
     def _column(self, place: int) -> Any:
-        if place < len(self._labels):
+        if place < self.value.shape[1]:
             return self.value.iloc[:, place]
         name = self.names[place]
         return self.value.index.get_level_values(name).to_series(name=name)

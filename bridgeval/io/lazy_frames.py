@@ -10,6 +10,8 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bridgeval.io.columns import is_list
+
 # Rows of a data set that tell how long its lists are.
 SAMPLE = 100
 ROWS_PER_BATCH = 1 << 16
@@ -53,12 +55,6 @@ class Schematic:
 
     def with_floats(self, names: Sequence[str]) -> Self:
         return self
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """Whether a type is that of lists."""
-    types = pa.types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def count_entries(rows: pa.Table | pa.RecordBatch, name: str) -> int:

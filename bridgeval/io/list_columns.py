@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError
-from bridgeval.io.columns import ITEM, find_named
-from bridgeval.io.lazy_frames import is_list
+from bridgeval.io.columns import ITEM, find_named, is_list
 
 
 def explode_lists(

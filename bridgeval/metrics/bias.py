@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.batch.kernels import to_tensor
+from bridgeval.batch.transfer import to_tensor
 from bridgeval.engine.blocks import Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs

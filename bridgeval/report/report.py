@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bridgeval.arguments import checked
-from bridgeval.engine.census import LARGE_SHARE, ORDERS, describe_reading, find_alarms, find_gaps
+from bridgeval.engine.census import LARGE_SHARE, ORDERS, describe_reading, find_alarms
 from bridgeval.engine.metric import Metric, RankingMetric
 from bridgeval.engine.state import UserTable
 from bridgeval.engine.summary import Result
@@ -82,11 +82,22 @@ class Population:
 
     @staticmethod
     def of(notes: Mapping[str, Any]) -> Population:
-        """From the counts of the Census, which have the names of the attributes and of the reasons."""
-        known = {name: count for name, count in notes.items() if name in Population.__dataclass_fields__}
+        """From the counts of the Census, which have the names of the attributes and of the reasons.
+
+        >>> Population.of({"users": 4, "read item price": 9, "lacks item price": 2, "lacks user age": 0}).without
+        {'item price': (2, 9)}
+        """
+        known: dict[str, Any] = {}
+        without: dict[str, tuple[int, int]] = {}
+        for name, count in notes.items():
+            kind, _, table = name.partition(" ")
+            if name in Population.__dataclass_fields__:
+                known[name] = count
+            elif kind == "lacks" and count:
+                without[table] = count, notes[f"read {table}"]
         left_out = {reason: notes[reason] for reason in REASONS if notes.get(reason)}
         lists = {order: notes[f"by {order}"] for order in ORDERS if notes.get(f"by {order}")}
-        return Population(**known, left_out=left_out, lists=lists, without=find_gaps(notes))
+        return Population(**known, left_out=left_out, lists=lists, without=without)
 
     def sentences(self, metrics: Iterable[Metric] = ()) -> list[str]:
         """Sentences: who was counted; then each oddity that occurred, and how these metrics treat it."""

@@ -259,6 +259,4 @@ def _type_hint(kind: pa.DataType) -> str:
         return 'give each id a row of its own, e.g. frame.explode("items") with the name of the column'
     if pa.types.is_floating(kind):
         return "floats are not exact as ids; convert with .astype('int64') or .astype(str)"
-    if pa.types.is_nested(kind):
-        return "give every id a row of its own, e.g. with frame.explode(...)"
     return "convert the column: .astype(str), or --text-ids on the command line"

@@ -21,9 +21,18 @@ from bridgeval.errors import (
     UnorderedListsWarning,
     warn_caller,
 )
-from bridgeval.io.columns import ITEM, USER, Chosen, Role, begin_sentence, find_columns, find_named, holds_numbers
+from bridgeval.io.columns import (
+    ITEM,
+    USER,
+    Chosen,
+    Role,
+    begin_sentence,
+    find_columns,
+    find_named,
+    holds_numbers,
+    is_list,
+)
 from bridgeval.io.frames import Columns, Frame, explode_hint, find_frame, open_frame
-from bridgeval.io.lazy_frames import is_list
 from bridgeval.io.list_columns import combine_chunks, explode_lists
 from bridgeval.io.listings import NAMES
 from bridgeval.parallel import run_all
@@ -78,42 +87,59 @@ def read_rows(value: Any, role: Role, columns: Chosen | None = None) -> Rows:
     >>> read_rows({"ann": [("tea", 0.9), ("rum", 0.4)], "bob": []}, "recommendations").columns["score"].tolist()
     [0.9, 0.4]
     """
-    if isinstance(value, Rows):
-        return value
-    frame = find_frame(value)
-    if frame is not None:
-        return _read_frame_rows(frame, role, columns)
-    if isinstance(value, Mapping):
-        return _read_mapping_rows(value, role)
-    raise NoLoaderError(
-        f"the {role} cannot be read",
-        f"an object of type {type(value).__name__}",
-        "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
-    )
+    opened = open_rows(value, role, columns)
+    if isinstance(opened, Rows):
+        return opened
+    return opened.read() if isinstance(opened, UnreadRows) else _read_mapping_rows(opened, role)
 
 
 def read_table_rows(table: pa.Table, role: Role, columns: Chosen | None = None) -> Rows:
     """Reads the rows of an Arrow table; other columns are ignored."""
-    return _read_frame_rows(open_frame(table), role, columns)
+    frame = open_frame(table)
+    return UnreadRows(frame, role, find_parts(frame, role, columns)).read()
 
 
-def _read_frame_rows(frame: Frame, role: Role, columns: Chosen | None) -> Rows:
-    parts = find_parts(frame, role, columns)
-    found = frame.read(list(parts.values()))
-    named = {part: found[name] for part, name in parts.items()}
-    lists = [part for part, column in named.items() if is_list(column.type)]
-    if not lists:
-        return _read_columns(role, parts, named)
-    if set(lists) != named.keys() - {"user"}:
-        names = [parts[part] for part in lists]
-        raise BadValueError(
-            f"{begin_sentence(role)} lists in the cells of a column",
-            ", ".join(f"{parts[part]!r} of type {column.type}" for part, column in named.items()),
-            f"{explode_hint(names)}, or give lists in all columns but the user's",
+@dataclass(frozen=True)
+class UnreadRows:
+    """A frame in its role, of which nothing but the names of its columns was read.
+
+    Attributes:
+        parts: part -> its column.
+    """
+
+    frame: Frame
+    role: Role
+    parts: Mapping[str, str]
+
+    def read(self) -> Rows:
+        found = self.frame.read(list(self.parts.values()))
+        columns = {part: found[name] for part, name in self.parts.items()}
+        lists = [part for part, column in columns.items() if is_list(column.type)]
+        if not lists:
+            return _read_columns(self.role, self.parts, columns)
+        if set(lists) != columns.keys() - {"user"}:
+            raise BadValueError(
+                f"{begin_sentence(self.role)} lists in the cells of a column",
+                ", ".join(f"{self.parts[part]!r} of type {column.type}" for part, column in columns.items()),
+                f"{explode_hint([self.parts[part] for part in lists])}, or give lists in all columns but the user's",
+            )
+        exploded, empty = explode_lists(columns, "user", f"the {self.role}")
+        rows = _read_columns(self.role, self.parts, exploded)
+        return replace(rows, empty=Ids.of(empty, f"user ids in the {self.role}") if len(empty) else None)
+
+
+def open_rows(value: Any, role: Role, columns: Chosen | None = None) -> UnreadRows | Rows | Mapping[Any, Any]:
+    """Finds the columns of a frame, so that this need not be done again; returns a mapping and Rows as they are."""
+    if isinstance(value, UnreadRows | Rows | Mapping):
+        return value
+    frame = find_frame(value)
+    if frame is None:
+        raise NoLoaderError(
+            f"the {role} cannot be read",
+            f"an object of type {type(value).__name__}",
+            "give a data frame (pandas, polars, Arrow), a mapping by user, or the path of a Parquet or CSV file",
         )
-    exploded, empty = explode_lists(named, "user", f"the {role}")
-    rows = _read_columns(role, parts, exploded)
-    return replace(rows, empty=Ids.of(empty, f"user ids in the {role}") if len(empty) else None)
+    return UnreadRows(frame, role, find_parts(frame, role, columns))
 
 
 def _read_columns(role: Role, parts: Mapping[str, str], columns: Mapping[str, pa.Array]) -> Rows:
@@ -179,14 +205,13 @@ def has_scores(value: Any, columns: Chosen | None = None) -> bool:
     >>> has_scores({1: ["a", "b"]}), has_scores({1: [("a", 0.5)]})
     (False, True)
     """
-    if isinstance(value, Rows):
-        return "score" in value.columns
-    if isinstance(value, Mapping):
-        first = next((entry for entry in value.values() if isinstance(entry, Collection) and len(entry)), ())
-        if isinstance(first, Mapping) or getattr(first, "ndim", 1) == 2:
-            return True
-        return isinstance(next(iter(first), None), tuple | list)
-    return "score" in find_parts(open_frame(value), "recommendations", columns)
+    opened = open_rows(value, "recommendations", columns)
+    if not isinstance(opened, Mapping):
+        return "score" in (opened.parts if isinstance(opened, UnreadRows) else opened.columns)
+    first = next((entry for entry in opened.values() if isinstance(entry, Collection) and len(entry)), ())
+    if isinstance(first, Mapping) or getattr(first, "ndim", 1) == 2:
+        return True
+    return isinstance(next(iter(first), None), tuple | list)
 
 
 def tabulate(value: Any, role: Role, columns: Chosen | None = None) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -46,6 +47,15 @@ def test_a_chosen_column_that_no_table_has_is_refused_even_if_another_would_fit(
         MissingColumnError, match=f"no table has the column 'mistyped', which was chosen for the {part}"
     ):
         evaluate(columns={part: "mistyped"})
+
+
+def test_a_chosen_column_is_refused_for_arrays_too_which_have_none():
+    arrays = np.array([[1, 2]]), np.array([[0.9, 0.4]])
+    for shown, truth in ((arrays, {0: [2]}), ({0: [1, 2]}, arrays)):
+        with pytest.raises(MissingColumnError, match="no table has the column 'buyer'"):
+            bridgeval.evaluate(shown, truth, "Recall@2", columns={"user": "buyer"})
+    relevance = pd.DataFrame({"buyer": [0], "item_id": [2]})
+    assert bridgeval.evaluate(arrays, relevance, "Recall@2", columns={"user": "buyer"})["Recall@2"] == 1
 
 
 def test_a_chosen_column_of_one_table_only_is_fine():

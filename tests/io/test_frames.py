@@ -81,6 +81,20 @@ def test_every_form_of_recommendations_gives_the_number_worked_out_by_hand(shown
     assert report.population.lists == ({"given": 3} if shown == "series of lists" else {"score": 3})
 
 
+class Once:
+    """A stream of Arrow without column names, which can be read once."""
+
+    def __init__(self, frame):
+        self.tables = [pa.Table.from_pandas(frame)]
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.tables.pop().__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_that_can_be_read_once_is_enough():
+    assert bridgeval.evaluate(Once(RECS), Once(TRUTH), "MRR@2")["MRR@2"] == MRR
+
+
 @pytest.mark.parametrize("shown", ["pandas", "mapping", "lazy", "sparse matrix"])
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_every_form_of_relevance_too(shown, truth):

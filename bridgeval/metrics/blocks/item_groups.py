@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from bridgeval.batch.kernels import sum_by_code, to_tensor
+from bridgeval.batch.kernels import sum_by_code
 from bridgeval.batch.ranking import Ranking, Relevance
+from bridgeval.batch.transfer import to_tensor
 from bridgeval.engine.blocks import Block, Blocks, Counted, by_item
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import TotalMetric
