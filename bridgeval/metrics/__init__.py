@@ -7,22 +7,19 @@ from collections.abc import Iterable
 from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import hookimpl
 from bridgeval.metrics.accuracy import (
-    AUC as AUC,
     DCG as DCG,
     F1 as F1,
-    GAUC as GAUC,
-    LAUC as LAUC,
     MAP as MAP,
     MAR as MAR,
     MRR as MRR,
     HitRate as HitRate,
     Precision as Precision,
     Recall as Recall,
-    RocAuc as RocAuc,
     RPrecision as RPrecision,
     nDCG as nDCG,
     nDCGRendle2020 as nDCGRendle2020,
 )
+from bridgeval.metrics.auc import AUC as AUC, GAUC as GAUC, LAUC as LAUC, RocAuc as RocAuc
 from bridgeval.metrics.bias import ACLT as ACLT, APLT as APLT, ARP as ARP, PopREO as PopREO, PopRSP as PopRSP
 from bridgeval.metrics.classification import (
     MCC as MCC,
