@@ -19,7 +19,7 @@ from bridgeval.metrics.accuracy import (
     nDCG as nDCG,
     nDCGRendle2020 as nDCGRendle2020,
 )
-from bridgeval.metrics.auc import AUC as AUC, GAUC as GAUC, LAUC as LAUC, RocAuc as RocAuc
+from bridgeval.metrics.auc import AUC as AUC, GAUC as GAUC, LAUC as LAUC, RocAuc as RocAuc, RowAuc as RowAuc
 from bridgeval.metrics.bias import ACLT as ACLT, APLT as APLT, ARP as ARP, PopREO as PopREO, PopRSP as PopRSP
 from bridgeval.metrics.classification import (
     MCC as MCC,
@@ -27,6 +27,7 @@ from bridgeval.metrics.classification import (
     FallOut as FallOut,
     PartialAUC as PartialAUC,
 )
+from bridgeval.metrics.confidence import Abstention as Abstention
 from bridgeval.metrics.counterfactual import (
     IPS as IPS,
     NCISMAP as NCISMAP,
@@ -46,6 +47,7 @@ from bridgeval.metrics.counts import (
 )
 from bridgeval.metrics.coverage import (
     Coverage as Coverage,
+    Hole as Hole,
     ItemCoverage as ItemCoverage,
     NumRetrieved as NumRetrieved,
     UserCoverage as UserCoverage,
@@ -53,7 +55,9 @@ from bridgeval.metrics.coverage import (
 )
 from bridgeval.metrics.diversity import (
     CategoricalDiversity as CategoricalDiversity,
+    CategoryEntropy as CategoryEntropy,
     Gini as Gini,
+    HistoryDistance as HistoryDistance,
     IntraListDistance as IntraListDistance,
     ShannonEntropy as ShannonEntropy,
     SRecall as SRecall,
@@ -93,6 +97,7 @@ from bridgeval.metrics.order import (
     RankingLoss as RankingLoss,
     StraightAUC as StraightAUC,
 )
+from bridgeval.metrics.overlap import InterListDistance as InterListDistance, RankBiasedOverlap as RankBiasedOverlap
 from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, R2 as R2, RMSE as RMSE, LogLoss as LogLoss
 from bridgeval.metrics.retrieval import (
     ERR as ERR,

@@ -7,8 +7,9 @@ list: k is n. The areas under the ROC curve are in `auc.py`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -19,7 +20,8 @@ from bridgeval.engine.blocks import WHOLE, Block, Blocks, HitIndex, RelevantCoun
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import PrefixMetric, RatioMetric, RelevanceMetric, TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
+from bridgeval.engine.state import Joint, State
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 from bridgeval.metrics.blocks.gains import (
@@ -43,6 +45,7 @@ from bridgeval.metrics.blocks.hits import (
     FirstHit,
     HitCounts,
     HitPlaces,
+    JudgedPlaces,
     Repeated,
     early_places,
     sum_places,
@@ -79,11 +82,13 @@ class Precision(CutoffRatio):
     A list shorter than k is still divided by k (Manning, Raghavan and Schütze 2008, 8.4).
 
     Attributes:
-        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), which RecTools calls R-precision.
-            `RPrecision` is what the literature calls so.
+        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), which RecTools calls R-precision:
+            `RPrecision` is what the literature calls so; "judged", the items of the first k places that the truth
+            judges, relevant or not, undefined without any: with over="pooled" it is a click-through rate.
         gain: a hit is worth 1 ("binary"), or its gain as in nDCG: with "linear" and divide_by="shown" it is the mean
             gain of the list.
         repeated: an item that is shown several times, where duplicates are kept, is found "once", or "each" time.
+        missed: what a user without a hit gets: "zero"; "one"; or none ("drop").
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "Precision@4")["Precision@4"]
@@ -95,13 +100,18 @@ class Precision(CutoffRatio):
 
     shared_ties = SHARED_TIES
 
-    divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
+    divide_by: Literal["k", "shown", "relevant", "judged"] = field(default="k", kw_only=True)
     gain: GainOrTable = field(default="binary", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
+    missed: Literal["zero", "one", "drop"] = field(default="zero", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_gain(self.name, self.gain)
+        if self.missed != "zero" and self.over == "pooled":
+            raise BadParameterError(
+                "Precision that is pooled has no value of a user", f"missed={self.missed!r}", "leave missed or over out"
+            )
 
     @property
     def bounds(self) -> Bounds:
@@ -111,10 +121,19 @@ class Precision(CutoffRatio):
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if self.divide_by == "relevant" and again else SHARE
 
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
+        values = super().at_cutoffs(blocks)
+        if self.missed == "zero":
+            return values
+        return values.masked_fill(sum_hits(blocks, self) == 0, 1.0 if self.missed == "one" else torch.nan)
+
     def ratios(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         hits = sum_hits(blocks, self)
         if self.divide_by == "k":
             return hits, self.all_places(blocks)
+        if self.divide_by == "judged":
+            # 0 / 0 for a user of whose list nothing is judged.
+            return hits, sum_places(blocks, blocks[JudgedPlaces(self.ranking)].double()).sums
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
         return hits, torch.minimum(blocks[block].clamp(min=1), blocks.ends[:, None])
 
@@ -534,6 +553,8 @@ class F1(PrefixMetric):
         beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
         undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which
             also counts every user it knows.
+        mean_of: the mean of every user's value ("users"); or, for all together, the harmonic mean of the two "means" of
+            x and y (Evidently).
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "F1@2")["F1@2"]
@@ -548,6 +569,7 @@ class F1(PrefixMetric):
     metric_2: UserMetric | None = field(default=None, kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
     undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
+    mean_of: Literal["users", "means"] = field(default="users", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -573,11 +595,31 @@ class F1(PrefixMetric):
         return super().needs() | first.needs() | second.needs()
 
     def values(self, blocks: Blocks) -> Tensor:
-        x, y = (blocks[PartValues(part)] for part in self.parts)
+        values = self._mix(*(blocks[PartValues(part)] for part in self.parts))
+        return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
+
+    def _mix(self, x: Tensor, y: Tensor) -> Tensor:
         weight = self.beta**2
         below = weight * x + y
-        values = torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
-        return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
+        return torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+
+    @property
+    def _mixes_means(self) -> bool:
+        return self.mean_of == "means" and self.over == "mean"
+
+    def start(self) -> State:
+        return Joint(tuple(part.start() for part in self.parts)) if self._mixes_means else super().start()
+
+    def update(self, blocks: Blocks) -> State:
+        return Joint(tuple(part.update(blocks) for part in self.parts)) if self._mixes_means else super().update(blocks)
+
+    def compute(self, state: Any) -> Result:
+        if not self._mixes_means:
+            return super().compute(state)
+        first, second = (part.compute(one) for part, one in zip(self.parts, state.parts, strict=True))
+        means = [math.nan if one.value is None else one.value for one in (first, second)]
+        mixed = self._mix(*torch.tensor(means, dtype=torch.float64, device="cpu"))
+        return Result(float(mixed), users=first.users)
 
 
 def count_found(blocks: Blocks, metric: PrefixMetric) -> Tensor:

@@ -6,21 +6,36 @@ shorter list is an error, not a guess. RocAuc reads the first k places alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import cumulate
 from bridgeval.batch.ranking import Ranking, Relevance
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, Matches, Ranked, RelevantCount, ShownCount
+from bridgeval.engine.blocks import (
+    WHOLE,
+    Block,
+    Blocks,
+    HitIndex,
+    Hits,
+    Matches,
+    Ranked,
+    RelevantCount,
+    ShownColumn,
+    ShownCount,
+    Users,
+)
 from bridgeval.engine.cumulative import Cumulative
-from bridgeval.engine.metric import PrefixMetric, TopKMetric, UserMetric
+from bridgeval.engine.metric import PrefixMetric, RankingMetric, TopKMetric, UserMetric, check_cutoff
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import State, Sums
+from bridgeval.engine.state import Collected, Floats, State, Sums
 from bridgeval.engine.summary import SHARE, UNBOUNDED, Bounds, Result
-from bridgeval.metrics.blocks.hits import HitCounts, HitPlaces, TieGroups
+from bridgeval.metrics.blocks.hits import HitCounts, HitPlaces, JudgedPlaces, TieGroups
 from bridgeval.metrics.blocks.ranked_pairs import MeanShare, Negatives, PairShares, Tied
 
 CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
@@ -188,6 +203,63 @@ class RocAuc(PrefixMetric):
             return torch.where(hits == 0, 0.0, torch.where(misses == 0, 1.0, value))
         filled = {"undefined": torch.nan, "zero": 0.0, "half": 0.5, "one": 1.0}[self.one_sided]
         return value.masked_fill((hits == 0) | (misses == 0), filled)
+
+
+@dataclass(frozen=True)
+class RowAuc(RankingMetric):
+    """The share of pairs of a relevant and an irrelevant row, of all users together, that their scores put in order.
+
+    A row is an item of the first k places that the truth judges, relevant or not; equal scores count half (Hanley and
+    McNeil 1982). Scores of different users are compared, so that they must mean the same. Without a cutoff all rows of
+    the lists enter. Undefined where all rows are relevant, or none is.
+
+    >>> import bridgeval
+    >>> shown = {1: {"a": 0.9, "b": 0.2}, 2: {"a": 0.4}}
+    >>> bridgeval.evaluate(shown, {1: {"a": 1, "b": 0}, 2: {"a": 0}}, "RowAuc")["RowAuc"]
+    1.0
+    """
+
+    name = "RowAuc"
+    family = "accuracy"
+    bounds = SHARE
+
+    k: int = WHOLE
+    users: Users = field(default="any", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cutoff(self.name, self.k)
+
+    def needs(self) -> Needs:
+        depth = None if self.k == WHOLE else self.k
+        return replace(super().needs(), depth=depth) | Needs(pairs=frozenset({"score"}))
+
+    def start(self) -> State:
+        return Collected()
+
+    def update(self, blocks: Blocks) -> State:
+        judged = blocks[JudgedPlaces(self.ranking)][:, : self.k] & self.counted(blocks)[:, None]
+        relevant = blocks[Hits(self.ranking, self.relevance)][:, : self.k]
+        scores = blocks[ShownColumn("score", self.ranking)][:, : self.k].double()
+        users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
+
+        def collect(judged: npt.NDArray[np.bool_], relevant: npt.NDArray[np.bool_], scores: Floats) -> State:
+            rows, places = np.nonzero(judged)
+            if not len(rows):
+                return Collected()
+            return Collected(((users.take(rows), np.stack([scores[rows, places], relevant[rows, places]], axis=1)),))
+
+        return blocks.finish(collect, judged, relevant, scores)
+
+    def compute(self, state: Any) -> Result:
+        scores, relevant = state.table().values.reshape(-1, 2).T
+        _, score = np.unique(scores, return_inverse=True)
+        hits = np.bincount(score, weights=relevant)
+        misses = np.bincount(score, weights=1 - relevant)
+        below = np.cumsum(misses) - misses
+        pairs = hits.sum() * misses.sum()
+        value = float((hits * (below + misses / 2)).sum() / pairs) if pairs else math.nan
+        return Result(value, notes={"rows": len(scores)})
 
 
 @dataclass(frozen=True)

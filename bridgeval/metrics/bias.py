@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.batch.transfer import to_tensor
-from bridgeval.engine.blocks import Blocks, ShownCount, Users
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Sums, Tally
@@ -18,7 +18,15 @@ from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.group_comparison import Undefined, compare_groups, spread
 from bridgeval.metrics.blocks.item_groups import history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.blocks.listed_items import ListSums, population
-from bridgeval.metrics.blocks.popularity import InCatalogue, InTail, ItemPopularity, PopularityGroups, Unknown, head_in
+from bridgeval.metrics.blocks.popularity import (
+    InCatalogue,
+    InTail,
+    ItemPopularity,
+    PopularityGroups,
+    PopularityQuantile,
+    Unknown,
+    head_in,
+)
 
 POPULARITY = Needs(context=frozenset({"item popularity"}))
 CATALOGUE = Needs(context=frozenset({"catalogue"}))
@@ -105,7 +113,10 @@ class ARP(TopKMetric):
     Attributes:
         floor: items of less popularity count as having this much; WarpRec takes 1.
         unknown: an item that the catalogue lacks has no popularity ("rare"), or is "left_out" of the mean.
-        share: whether the popularity of an item is its share of all pairs of the history.
+        popularity: of an item: the "users" who have it; its "share" of all pairs of the history; or its "quantile", the
+            share of the items of the history that at most as many users have, equal ones in the middle, 0 for an item
+            that nobody has (LensKit's MeanPopRank).
+        divide_by: "shown", the items in the first k places; or "k", as if missing places held items that nobody has.
 
     >>> import bridgeval
     >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
@@ -120,17 +131,22 @@ class ARP(TopKMetric):
 
     floor: float = field(default=0.0, kw_only=True)
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
-    share: bool = field(default=False, kw_only=True)
+    popularity: Literal["users", "share", "quantile"] = field(default="users", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
 
     def needs(self) -> Needs:
         needs = super().needs() | POPULARITY
         return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        popularity = ItemPopularity(self.floor, self.unknown)
-        total = blocks[ListSums(popularity, self.ranking)].up_to(self.k)
-        if self.share:
+        numbers: Block[Tensor] = ItemPopularity(self.floor, self.unknown)
+        if self.popularity == "quantile":
+            numbers = PopularityQuantile()
+        total = blocks[ListSums(numbers, self.ranking)].up_to(self.k)
+        if self.popularity == "share":
             total = total / max(blocks.context.history_pairs, 1)
+        if self.divide_by == "k":
+            return total / self.k
         if self.unknown == "rare":
             return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
         return total / blocks[ListSums(InCatalogue(), self.ranking)].up_to(self.k)

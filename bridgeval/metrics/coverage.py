@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_true
-from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
+from bridgeval.batch.kernels import count_true, sum_by_code
+from bridgeval.engine.blocks import EVERY_ROW, Block, Blocks, Relevant, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
@@ -28,6 +29,7 @@ class ItemCoverage(TotalMetric):
         among: all items "shown"; or without those that the "catalogue" lacks.
         at_least: an item counts if it is shown at least so often.
         divide_by: "one" gives the number of items, "catalogue" their share of the catalogue.
+        percent: whether it is multiplied by 100.
 
     >>> import bridgeval
     >>> dict(bridgeval.evaluate({1: ["a", "b"], 2: ["a", "c"]}, {1: ["a"]}, "ItemCoverage@1,2"))
@@ -40,10 +42,11 @@ class ItemCoverage(TotalMetric):
     among: Among = field(default="shown", kw_only=True)
     at_least: int = field(default=1, kw_only=True)
     divide_by: Literal["one", "catalogue"] = field(default="one", kw_only=True)
+    percent: bool = field(default=False, kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
-        return SHARE if self.divide_by == "catalogue" else NEVER_NEGATIVE
+        return SHARE if self.divide_by == "catalogue" and not self.percent else NEVER_NEGATIVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +66,38 @@ class ItemCoverage(TotalMetric):
         if self.divide_by == "catalogue":
             items = state.facts.get("items", 0)
             count = count / items if items else float("nan")
-        return Result(count, users=state.sums["users"])
+        return Result(100 * count if self.percent else count, users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class Hole(TotalMetric):
+    """The share of the first k places that hold an item which the truth of nobody has: holes / (users times k).
+
+    A user's own truth does not matter, so that it has no value for each user (BEIR's `Hole`); `Judged` asks each user.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "x"], 2: ["b", "y"]}, {1: {"b": 1}, 2: {"x": 0}}, "Hole@2")["Hole@2"]
+    0.5
+    """
+
+    name = "Hole"
+    family = "coverage"
+    higher_is_better = False
+    bounds = SHARE
+
+    users: Users = field(default="relevant", kw_only=True)
+
+    def update(self, blocks: Blocks) -> Tally:
+        shown, size = counts_by_item(blocks, self), blocks.batch.shown.pad
+        judged = sum_by_code(blocks[Relevant(EVERY_ROW["best"])].items.reshape(-1), size)
+        by_item = ItemSums.of(blocks.batch.slates.items, torch.stack([shown, judged], dim=1))
+        return Tally(Sums({"users": population(blocks, self)}), by_item)
+
+    def compute(self, state: Any) -> Result:
+        shown, judged = state.items.values.reshape(-1, 2).T
+        users = state.sums["users"]
+        holes = float(shown[judged == 0].sum())
+        return Result(holes / (users * self.k) if users else float("nan"), users=users)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from bridgeval.engine.blocks import (
     Blocks,
     GainRange,
     Hits,
-    JudgedGains,
-    Ranked,
     RelevantCount,
     ShownCount,
     ShownGains,
@@ -30,7 +28,7 @@ from bridgeval.engine.metric import PrefixMetric, RelevanceMetric
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError, BadValueError
 from bridgeval.metrics.blocks.gains import Gain, HitGains, apply_gain, is_never_negative
-from bridgeval.metrics.blocks.hits import HitPlaces, sum_places
+from bridgeval.metrics.blocks.hits import HitPlaces, JudgedPlaces, sum_places
 
 # trec_eval's constant: no count is 0.
 SMOOTHING = 1e-5
@@ -157,17 +155,6 @@ class PersistenceSums(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
         return hits.sum(gains * self.p ** hits.places.double())
-
-
-@dataclass(frozen=True)
-class JudgedPlaces(Block[Tensor]):
-    """Whether the truth has a row of each shown item: `[B, D]` bool."""
-
-    ranking: Ranking = Ranking()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        ranked = blocks[Ranked(self.ranking)]
-        return ranked.gather(blocks[JudgedGains()] > -torch.inf) & ranked.valid
 
 
 @dataclass(frozen=True)

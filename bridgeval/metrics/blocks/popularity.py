@@ -97,6 +97,25 @@ class ItemPopularity(Block[Tensor]):
 
 
 @dataclass(frozen=True)
+class PopularityQuantile(Block[Tensor]):
+    """The mean place of each item among those of the history, the least popular first, over their number: `[V + 1]`.
+
+    0 for an item that nobody has; float64.
+    """
+
+    def make(self, blocks: Blocks) -> Tensor:
+        return blocks.lookup.once(self, lambda: self._place(blocks))
+
+    def _place(self, blocks: Blocks) -> Tensor:
+        popularity = blocks.lookup.items("popularity").double()
+        counts = np.sort(blocks.context.items["popularity"].values)
+        known = torch.from_numpy(counts[counts > 0]).double().to(popularity.device)
+        below, upto = (torch.searchsorted(known, popularity, right=right) for right in (False, True))
+        place = (below + upto + 1).double() / 2
+        return torch.where(popularity > 0, place / max(len(known), 1), 0.0)
+
+
+@dataclass(frozen=True)
 class InCatalogue(Block[Tensor]):
     """1 for items of the catalogue, 0 for others: `[V + 1]` float64."""
 

@@ -96,7 +96,8 @@ RECTOOLS = Convention(
         "AvgRecPopularity": entry(
             ARP,
             users="shown",
-            names={"normalize": "share"},
+            names={"normalize": "popularity"},
+            words={"normalize": {True: "share", False: "users"}},
             **RECTOOLS_RULES,
         ),
         "MeanInvUserFreq": entry(Surprisal, scaled=False, **RECTOOLS_RULES),
