@@ -26,6 +26,7 @@ from bridgeval.metrics.classification import (
     Accuracy as Accuracy,
     FallOut as FallOut,
     PartialAUC as PartialAUC,
+    RecallAtPrecision as RecallAtPrecision,
 )
 from bridgeval.metrics.confidence import Abstention as Abstention
 from bridgeval.metrics.counterfactual import (

@@ -549,6 +549,7 @@ class F1(PrefixMetric):
 
     Attributes:
         metric_1: x, by default Precision at the same cutoff; any metric that gives per-user values.
+        divide_by: of this default Precision: "k", or "shown".
         metric_2: y, by default Recall.
         beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
         undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which
@@ -564,12 +565,15 @@ class F1(PrefixMetric):
     name = "F1"
     family = "accuracy"
     made_of: ClassVar[tuple[str, ...]] = ("metric_1", "metric_2")
+    # The mean over all orders of equal scores is not made of the means of its parts.
+    shared_ties = ("first", "last", "middle")
 
     metric_1: UserMetric | None = field(default=None, kw_only=True)
     metric_2: UserMetric | None = field(default=None, kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
     undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
     mean_of: Literal["users", "means"] = field(default="users", kw_only=True)
+    divide_by: Literal["k", "shown"] = field(default="k", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -580,7 +584,7 @@ class F1(PrefixMetric):
     @property
     def parts(self) -> tuple[UserMetric, UserMetric]:
         return (
-            self.metric_1 or Precision(self.k, **self.policies),
+            self.metric_1 or Precision(self.k, divide_by=self.divide_by, **self.policies),
             self.metric_2 or Recall(self.k, **self.policies),
         )
 

@@ -19,6 +19,7 @@ from bridgeval.metrics.blocks.group_comparison import Undefined, compare_groups,
 from bridgeval.metrics.blocks.item_groups import history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.blocks.listed_items import ListSums, population
 from bridgeval.metrics.blocks.popularity import (
+    HeadOf,
     InCatalogue,
     InTail,
     ItemPopularity,
@@ -44,6 +45,8 @@ class ACLT(TopKMetric):
 
     Attributes:
         pop_ratio: the head holds just more than this share of all interactions.
+        head: pop_ratio is a share of "interactions"; or of the "items" of the history, whose least popular
+            `1 - pop_ratio` are the tail, and to which items that nobody has do not belong (RecBole).
         unknown: an item that the catalogue lacks is in the "tail", or, as WarpRec's padding, in "neither" part.
 
     >>> import bridgeval
@@ -56,6 +59,7 @@ class ACLT(TopKMetric):
     family = "bias"
 
     pop_ratio: float = field(default=0.8, kw_only=True)
+    head: HeadOf = field(default="interactions", kw_only=True)
     unknown: Unknown = field(default="tail", kw_only=True)
 
     @property
@@ -71,7 +75,7 @@ class ACLT(TopKMetric):
         return needs if self.unknown == "tail" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        in_tail = InTail(PopularityGroups(self.pop_ratio, self.unknown))
+        in_tail = InTail(PopularityGroups(self.pop_ratio, self.unknown, self.head))
         return blocks[ListSums(in_tail, self.ranking)].up_to(self.k)
 
 

@@ -20,7 +20,7 @@ from bridgeval.engine.summary import Bounds, Result
 from bridgeval.metrics.accuracy import nDCG
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
 
-Confidence = Literal["highest", "spread", "lead"]
+Signal = Literal["highest", "spread", "lead"]
 # The shares of users who are left out: 0, 0.1, ..., 0.9.
 LEFT_OUT = np.arange(10) / 10
 
@@ -36,7 +36,7 @@ class Abstention(RankingMetric):
 
     Attributes:
         metric_1: whose values; by default nDCG at the same cutoff; any metric that gives per-user values.
-        confidence: a user's "highest" score; the "spread" of all scores, their standard deviation; or the "lead" of the
+        signal: a user's "highest" score; the "spread" of all scores, their standard deviation; or the "lead" of the
             highest over the second, 0 for a list of one.
 
     >>> import bridgeval
@@ -51,7 +51,7 @@ class Abstention(RankingMetric):
 
     k: int
     metric_1: UserMetric | None = field(default=None, kw_only=True)
-    confidence: Confidence = field(default="highest", kw_only=True)
+    signal: Signal = field(default="highest", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,7 +75,7 @@ class Abstention(RankingMetric):
         return Collected()
 
     def update(self, blocks: Blocks) -> State:
-        sure = blocks[ListConfidence(self.confidence, self.ranking)]
+        sure = blocks[ListConfidence(self.signal, self.ranking)]
         pairs = torch.stack([sure, blocks[PartValues(self.part)]], dim=1)
         users = blocks.batch.slates.users.slice(blocks.batch.start, blocks.batch.stop)
 
@@ -115,20 +115,20 @@ def area_of_abstention(sure: Floats, values: Floats) -> float:
 class ListConfidence(Block[Tensor]):
     """What the scores of each whole list say about how sure the system is: `[B]` float64, 0 without a list."""
 
-    confidence: Confidence
+    signal: Signal
     ranking: Ranking
 
     def make(self, blocks: Blocks) -> Tensor:
         there = blocks[Ranked(self.ranking)].valid
         scores = blocks[ShownColumn("score", self.ranking)].double()
         count = there.sum(1)
-        if self.confidence == "spread":
+        if self.signal == "spread":
             mean = torch.where(there, scores, 0.0).sum(1) / count.clamp(min=1)
             apart = torch.where(there, scores - mean[:, None], 0.0)
             return (apart.square().sum(1) / count.clamp(min=1)).sqrt()
         # The ranking decides which rows are first, the scores which are highest.
         best = scores.masked_fill(~there, -torch.inf)
         first = torch.nn.functional.pad(best, (0, 2), value=-torch.inf).topk(2, dim=1).values
-        if self.confidence == "highest":
+        if self.signal == "highest":
             return torch.where(count > 0, first[:, 0], 0.0)
         return torch.where(count > 1, first[:, 0] - first[:, 1], 0.0)

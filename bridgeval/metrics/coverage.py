@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -75,6 +75,9 @@ class Hole(TotalMetric):
 
     A user's own truth does not matter, so that it has no value for each user (BEIR's `Hole`); `Judged` asks each user.
 
+    Attributes:
+        divide_by: "counted" users; or all that are "judged", while holes are those of the users who count.
+
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "x"], 2: ["b", "y"]}, {1: {"b": 1}, 2: {"x": 0}}, "Hole@2")["Hole@2"]
     0.5
@@ -83,15 +86,23 @@ class Hole(TotalMetric):
     name = "Hole"
     family = "coverage"
     higher_is_better = False
-    bounds = SHARE
 
     users: Users = field(default="relevant", kw_only=True)
+    divide_by: Literal["counted", "judged"] = field(default="counted", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.divide_by == "counted" else NEVER_NEGATIVE
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(optional=frozenset({"users judged"} if self.divide_by == "judged" else ()))
 
     def update(self, blocks: Blocks) -> Tally:
         shown, size = counts_by_item(blocks, self), blocks.batch.shown.pad
         judged = sum_by_code(blocks[Relevant(EVERY_ROW["best"])].items.reshape(-1), size)
         by_item = ItemSums.of(blocks.batch.slates.items, torch.stack([shown, judged], dim=1))
-        return Tally(Sums({"users": population(blocks, self)}), by_item)
+        divisor = replace(self, users="judged") if self.divide_by == "judged" else self
+        return Tally(Sums({"users": population(blocks, divisor)}), by_item)
 
     def compute(self, state: Any) -> Result:
         shown, judged = state.items.values.reshape(-1, 2).T

@@ -18,6 +18,7 @@ from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.listed_items import ListedItems, population
+from bridgeval.metrics.blocks.places import check_depth
 from bridgeval.metrics.novelty import FirstShown
 
 
@@ -100,6 +101,7 @@ class RankBiasedOverlap(TopKMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_depth(self.name, self.k)
         if not 0 < self.p <= 1:
             raise BadParameterError("RankBiasedOverlap needs a p above 0, at most 1", f"{self.p}", "0.9 is usual")
 
@@ -119,8 +121,8 @@ class RankBiasedOverlap(TopKMetric):
         place = blocks[ShownColumn(column, self.ranking)][:, : self.k].double()
         own = torch.arange(1, place.shape[1] + 1, dtype=torch.float64, device=blocks.device)
         first = blocks[FirstShown(self.ranking)][:, : self.k]
-        # From this depth on both lists have the item.
-        both = torch.maximum(place, own).masked_fill(~first, torch.inf).clamp(max=self.k + 1).long()
+        # From this depth on both lists have the item; the place of one that the baseline lacks is NaN.
+        both = torch.where(first & (place <= self.k), torch.maximum(place, own), self.k + 1).long()
         depths = torch.arange(1, self.k + 1, dtype=torch.float64, device=blocks.device)
         weights = self.p ** (depths - 1)
         later = torch.nn.functional.pad((weights / depths).flip(0).cumsum(0).flip(0), (0, 1))
