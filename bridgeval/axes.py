@@ -73,7 +73,6 @@ AXES = {
     "decay": "how fast the attention of users falls",
     "patience": "how users go on from place to place",
     "p": "the chance that a user goes on to the next place",
-    "part": "whether hits or the residual are measured",
     "normalize": "whether the best possible list scores 1",
     "target": "how much gain a user looks for",
     "depth": "how deep lists are read",

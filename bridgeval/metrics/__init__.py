@@ -108,6 +108,7 @@ from bridgeval.metrics.retrieval import (
     InfAP as InfAP,
     InterpolatedPrecision as InterpolatedPrecision,
     Judged as Judged,
+    RBPResidual as RBPResidual,
 )
 
 # `x as x` above marks a public name for type checkers. `Metric` itself has no name.
