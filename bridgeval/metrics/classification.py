@@ -21,7 +21,7 @@ from bridgeval.engine.state import Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.hits import HitCounts, HitPlaces
-from bridgeval.metrics.blocks.places import check_depth
+from bridgeval.metrics.blocks.listed_items import check_depth
 
 CATALOGUE = Needs(context=frozenset({"catalogue"}))
 

@@ -10,13 +10,20 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import count_true, sum_by_code
-from bridgeval.engine.blocks import EVERY_ROW, Block, Blocks, Relevant, ShownCount, Users
+from bridgeval.engine.blocks import EVERY_ROW, Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, Bounds, Result
 from bridgeval.errors import BadParameterError, NeedError
-from bridgeval.metrics.blocks.listed_items import Among, among_needs, counts_by_item, item_counts, population
+from bridgeval.metrics.blocks.listed_items import (
+    Among,
+    RelevantCells,
+    among_needs,
+    counts_by_item,
+    item_counts,
+    population,
+)
 
 
 @dataclass(frozen=True)
@@ -73,10 +80,11 @@ class ItemCoverage(TotalMetric):
 class Hole(TotalMetric):
     """The share of the first k places that hold an item which the truth of nobody has: holes / (users times k).
 
-    A user's own truth does not matter, so that it has no value for each user (BEIR's `Hole`); `Judged` asks each user.
+    The truth is that of all users who count, so that it has no value for each user (BEIR's `Hole`); `Judged` asks each
+    user's own.
 
     Attributes:
-        divide_by: "counted" users; or all that are "judged", while holes are those of the users who count.
+        divide_by: all users who are "counted"; or those of them who are "listed", or "judged".
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "x"], 2: ["b", "y"]}, {1: {"b": 1}, 2: {"x": 0}}, "Hole@2")["Hole@2"]
@@ -88,21 +96,24 @@ class Hole(TotalMetric):
     higher_is_better = False
 
     users: Users = field(default="relevant", kw_only=True)
-    divide_by: Literal["counted", "judged"] = field(default="counted", kw_only=True)
+    divide_by: Literal["counted", "listed", "judged"] = field(default="counted", kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
         return SHARE if self.divide_by == "counted" else NEVER_NEGATIVE
 
     def needs(self) -> Needs:
-        return super().needs() | Needs(optional=frozenset({"users judged"} if self.divide_by == "judged" else ()))
+        named = () if self.divide_by == "counted" else (f"users {self.divide_by}",)
+        return super().needs() | Needs(optional=frozenset(named))
 
     def update(self, blocks: Blocks) -> Tally:
         shown, size = counts_by_item(blocks, self), blocks.batch.shown.pad
-        judged = sum_by_code(blocks[Relevant(EVERY_ROW["best"])].items.reshape(-1), size)
+        judged = sum_by_code(blocks[RelevantCells(EVERY_ROW["best"], self.population)].reshape(-1), size)
         by_item = ItemSums.of(blocks.batch.slates.items, torch.stack([shown, judged], dim=1))
-        divisor = replace(self, users="judged") if self.divide_by == "judged" else self
-        return Tally(Sums({"users": population(blocks, divisor)}), by_item)
+        users = self.counted(blocks)
+        if self.divide_by != "counted":
+            users = users & replace(self, users=self.divide_by).counted(blocks)
+        return Tally(Sums({"users": users.sum()}), by_item)
 
     def compute(self, state: Any) -> Result:
         shown, judged = state.items.values.reshape(-1, 2).T

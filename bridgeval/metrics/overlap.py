@@ -17,8 +17,7 @@ from bridgeval.engine.needs import Needs, baseline_column
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.listed_items import ListedItems, population
-from bridgeval.metrics.blocks.places import check_depth
+from bridgeval.metrics.blocks.listed_items import ListedItems, check_depth, population
 from bridgeval.metrics.novelty import FirstShown
 
 

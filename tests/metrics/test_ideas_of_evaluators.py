@@ -157,7 +157,7 @@ def test_rows_of_all_users_together(seed):
         wanted[f"RowAuc@{k}"] = statistics.fmean(pairs) if pairs else math.nan
         wanted[f'Precision(divide_by="judged", over="pooled", users="any")@{k}'] = len(hits) / len(rows)
         holes = [sum(item not in anyone for item in items[:k]) for items in lists.values()]
-        wanted[f'Hole(users="shown")@{k}'] = sum(holes) / k / len(holes)
+        wanted[f'Hole(users="any", divide_by="listed")@{k}'] = sum(holes) / k / len(holes)
     compare(shown, relevant, wanted)
 
 

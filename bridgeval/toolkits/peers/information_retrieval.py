@@ -234,7 +234,7 @@ BEIR = Convention(
         "MRR": entry(MRR, **BEIR_CUSTOM_RULES),
         "R_cap": entry(Recall, divide_by="reachable", **BEIR_CUSTOM_RULES),
         "Accuracy": entry(HitRate, **BEIR_CUSTOM_RULES),
-        "Hole": entry(Hole, divide_by="judged", **{**BEIR_CUSTOM_RULES, "users": "listed"}),
+        "Hole": entry(Hole, divide_by="judged", users="any", ties="given"),
     },
     "BEIR with ignore_identical_ids=False (by default it drops an item with the id of the query): pytrec_eval for "
     "NDCG, MAP, Recall and P; its own measures are divided by all queries of the qrels",
@@ -271,7 +271,7 @@ MTEB = Convention(
         "HitRate": entry(HitRate, **BEIR_RULES),
         "MRR": entry(MRR, users="listed", ties="text_descending"),
         "R_cap": entry(Recall, divide_by="reachable", users="judged", ties="text_descending"),
-        "Hole": entry(Hole, users="listed", ties="text_descending"),
+        "Hole": entry(Hole, divide_by="listed", users="any", ties="text_descending"),
         "nAUC_NDCG": entry(Abstention, metric_1="NDCG", **MTEB_ABSTENTION),
         "nAUC_MAP": entry(Abstention, metric_1="MAP", **MTEB_ABSTENTION),
         "nAUC_Recall": entry(Abstention, metric_1="Recall", **MTEB_ABSTENTION),
