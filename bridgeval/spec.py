@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bridgeval import plugins as installed_plugins
 from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError, PluginFailedError, SpecError, UnknownMetricError
-from bridgeval.plugins import blame
+from bridgeval.plugin_info import blame
 
 if TYPE_CHECKING:
     from bridgeval.convention import Convention
