@@ -69,6 +69,18 @@ class World:
         return self.distinct._with_lists(lambda pairs: sorted(pairs, key=lambda pair: (pair[1], pair[0]), reverse=True))
 
     @cached_property
+    def untied(self) -> World:
+        """The lists of `sorted` with scores that differ: the order is the same, and nothing is tied."""
+        return self.sorted._with_lists(_score_by_place)
+
+    @cached_property
+    def untied_ascending(self) -> World:
+        """The same, but of equal scores the lowest item first."""
+        return self.distinct._with_lists(
+            lambda pairs: _score_by_place(sorted(pairs, key=lambda one: (-one[1], one[0])))
+        )
+
+    @cached_property
     def found(self) -> World:
         """Lists of what proved relevant and of what the users had before, in turn one or the other first."""
         lists = {}
@@ -109,6 +121,10 @@ class World:
         return replace(self, recommendations={user: change(pairs) for user, pairs in self.recommendations.items()})
 
 
+def _score_by_place(pairs: Sequence[Any]) -> list[Any]:
+    return [(item, -float(place)) for place, (item, _) in enumerate(pairs)]
+
+
 def _keep_best(pairs: Sequence[Any]) -> dict[Any, float]:
     """Item -> its highest score, without masked items."""
     best: dict[Any, float] = {}
@@ -129,7 +145,7 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
 
     The halves share no item, so that what is kept by the number of an item in a chunk goes wrong. It has tied scores,
     scores that are equal in float32, a repeated row, masked items, short and empty lists, users that only one
-    side names, gains of 0, ids beyond 2^53 or such as "007" and "NA", items without a group, a
+    side names, gains of 0 and 2.5, ids beyond 2^53 or such as "007" and "NA", items without a group, a
     previous score or a place in the catalogue.
 
     Args:
@@ -152,7 +168,9 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
         if whole or at != 3:
             lists[user] = rows
         if at % 7 != 6:
-            relevance[user] = {item: draw.choice([0, 1, 1, 2, 3]) for item in draw.sample(candidates, 1 + at % 4)}
+            relevance[user] = {
+                item: draw.choice([0.0, 1.0, 1.0, 2.5, 3.0]) for item in draw.sample(candidates, 1 + at % 4)
+            }
     extras = {
         "history": history,
         "catalogue": items if whole else items[:-1],
