@@ -402,8 +402,8 @@ def _move_away(path: Path) -> Iterator[None]:
 def evaluate_gives_the_same(trial: LoaderTrial) -> None:
     """`evaluate` by this loader gives what it gives by the built-in loader of mappings: numbers, users, users' values.
 
-    `load` takes `columns=None`, as every argument of `evaluate`. If it takes a history, it is tried with a frame of what
-    is shown too, with `mask_seen=True` and a column of items that `columns=` names.
+    `load` takes `columns=None`, as every argument of `evaluate`. If it takes a history, it is tried with a frame
+    of what is shown too, with `mask_seen=True` and a column of items that `columns=` names.
     """
     given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
     try:

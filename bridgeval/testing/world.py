@@ -140,19 +140,21 @@ def _spread(values: Sequence[float], number: int) -> Sequence[float]:
 
 
 @cache
-def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False) -> World:
+def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False, fractions: bool = False) -> World:
     """The same data on every call: 18 users, and 12 items of a catalogue for each half of them.
 
     The halves share no item, so that what is kept by the number of an item in a chunk goes wrong. It has tied scores,
     scores that are equal in float32, a repeated row, masked items, short and empty lists, users that only one
-    side names, gains of 0 and 2.5, ids beyond 2^53 or such as "007" and "NA", items without a group, a
+    side names, gains of 0, ids beyond 2^53 or such as "007" and "NA", items without a group, a
     previous score or a place in the catalogue.
 
     Args:
         ids: of users and items.
         whole: every user ranks the whole catalogue of 12 items without the history, as AUC needs it.
+        fractions: gains of 2.5 in place of 2, for loaders; some metrics take whole gains alone.
     """
     draw = random.Random(20)
+    grades = [0.0, 1.0, 1.0, 2.5, 3.0] if fractions else [0, 1, 1, 2, 3]
     users = [_id(ids, "user", number) for number in range(18)]
     items = [_id(ids, "item", number) for number in range(12 if whole else 24)]
     near = {user: items[:12] if whole or at % 4 < 2 else items[12:] for at, user in enumerate(users)}
@@ -168,9 +170,7 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
         if whole or at != 3:
             lists[user] = rows
         if at % 7 != 6:
-            relevance[user] = {
-                item: draw.choice([0.0, 1.0, 1.0, 2.5, 3.0]) for item in draw.sample(candidates, 1 + at % 4)
-            }
+            relevance[user] = {item: draw.choice(grades) for item in draw.sample(candidates, 1 + at % 4)}
     extras = {
         "history": history,
         "catalogue": items if whole else items[:-1],

@@ -139,7 +139,7 @@ TRIED = [
 
 @pytest.mark.parametrize(("loader", "form", "ids"), TRIED, ids=["-".join(one) for one in TRIED])
 def test_a_loader_keeps_the_laws(loader, form, ids, tmp_path):
-    data = world(ids)
+    data = world(ids, fractions=True)
     recommendations, relevance, extras = FORMS[loader][form](data, tmp_path)
     check_loader(plugins.installed().loaders[loader], recommendations, relevance, world=data, **extras)
     assert choose_loader(plugins.installed(), recommendations, relevance).name == loader

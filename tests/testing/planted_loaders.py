@@ -418,9 +418,7 @@ LOADER_FAULTS = [
         "context tables are dropped", loading(extras=lambda given: without(given, "context")), CONTEXT, "not offered"
     ),
     Fault("context tables are refused", loading(extras=refuse_context), CONTEXT, "unexpected"),
-    Fault(
-        "mask_seen is dropped", loading(extras=lambda given: without(given, "mask_seen")), EVALUATE, "with mask_seen"
-    ),
+    Fault("mask_seen is dropped", loading(extras=lambda given: without(given, "mask_seen")), EVALUATE, "mask_seen="),
     Fault("everything is offered", own(load=offer_everything), "what it offers by itself can be read", "is offered"),
     Fault("lists are written to", own(load=mark_lists), "its inputs are left as they were", "recommendations"),
     Fault("extras are written to", own(load=mark_extras), "its inputs are left as they were", "extras"),
