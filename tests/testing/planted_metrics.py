@@ -933,7 +933,7 @@ METRIC_FAULTS += [
     ),
     Fault(
         "hash() of an id, which for texts differs from process to process",
-        holding(Adding, lambda b: float(sum(hash(str(one)) % 7 for one in users_of(b))), lambda held: held or 0.0),
+        holding(Adding, lambda b: float(sum(hash(str(one)) / 2**64 for one in users_of(b))), lambda held: held or 0.0),
         "string ids change nothing",
         "hash.. of a text",
     ),

@@ -27,8 +27,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "laws.md"
 
 def check_planted_loader(planted: Any) -> None:
     # A copy: some faults write to it.
-    small = deepcopy(world(fractions=True))
-    check_loader(planted, Wrapped(small.recommendations), small.relevance, world=small, **small.extras)
+    data = world(fractions=True)
+    small = deepcopy(data)
+    check_loader(planted, Wrapped(small.recommendations), small.relevance, world=data, **small.extras)
 
 
 def check_planted_reader(planted: Any) -> None:
