@@ -85,7 +85,10 @@ def plugins(as_json: bool) -> None:
 
 
 def _count_offers(offers: Mapping[str, list[str]]) -> str:
-    return ", ".join(f"{len(names)} {kind.replace('_', ' ')}" for kind, names in offers.items()) or "-"
+    from bridgeval.offers import KINDS
+
+    words = {kind: KINDS[kind].word if len(names) == 1 else kind.replace("_", " ") for kind, names in offers.items()}
+    return ", ".join(f"{len(names)} {words[kind]}" for kind, names in offers.items()) or "-"
 
 
 def _list_metrics() -> None:
