@@ -386,7 +386,7 @@ class TopKMetric(UserMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_cutoff(self.name, self.k)
+        check_cutoff(self.name, self.k, whole=type(self).default_parameters()["k"] == WHOLE)
 
     def needs(self) -> Needs:
         depth = None if self.k == WHOLE else self.k
@@ -502,10 +502,13 @@ def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tenso
     return values.double().masked_fill(empty, 1.0 if metric.empty == "one" else torch.nan)
 
 
-def check_cutoff(name: str, k: object) -> None:
-    """Raises BadParameterError unless k is a whole number from 1 up to `WHOLE`, which is beyond every list."""
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= WHOLE:
-        raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
+def check_cutoff(name: str, k: object, whole: bool = False) -> None:
+    """Raises BadParameterError unless k is a whole number from 1 up; `WHOLE`, beyond every list, only if it may be."""
+    most = WHOLE if whole else WHOLE - 1
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= most:
+        raise BadParameterError(
+            f"the cutoff of {name} must be a whole number from 1 to {WHOLE - 1:,}", f"{k!r}", f"e.g. {name}@10"
+        )
 
 
 def literal(value: object, k: int | None = None) -> str:
