@@ -74,6 +74,7 @@ class Metric:
         higher_is_better: None if neither direction is better.
         made_of: the parameters that hold other metrics.
         shared_ties: the rules that leave equal scores without an order (`SHARED_TIES`) and that it has a value under.
+        in_words: the kind of metric, for messages.
 
     Attributes:
         label: the name of a toolkit under which it was asked for; not part of what it computes.
@@ -84,6 +85,7 @@ class Metric:
     higher_is_better: ClassVar[bool | None] = True
     made_of: ClassVar[tuple[str, ...]] = ()
     shared_ties: ClassVar[tuple[Ties, ...]] = ()
+    in_words: ClassVar[str] = "a metric"
 
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -247,6 +249,8 @@ class TotalMetric(RankingMetric):
     Every list counts, whether or not its user has a relevant item, unless `users` says otherwise.
     """
 
+    in_words: ClassVar[str] = "a metric with one value for all lists together"
+
     k: int
     users: Users = field(default="shown", kw_only=True)
 
@@ -275,6 +279,8 @@ class UserMetric(RankingMetric):
         confidence: of "half_width".
         lone: the half width if only one user has a value: "undefined", or "zero".
     """
+
+    in_words: ClassVar[str] = "a metric with a value for each user (such as nDCG, Recall or MRR)"
 
     over: Over = field(default="mean", kw_only=True)
     confidence: float = field(default=0.95, kw_only=True)
