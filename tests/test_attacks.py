@@ -402,6 +402,16 @@ def test_a_config_with_systems_that_are_no_files_is_an_error_that_names_the_sett
         build_request({"recommendations": [["a"]], "relevance": "truth.csv"}, "the config")
 
 
+def test_a_whole_number_beyond_floats_in_a_mapping_of_json(tmp_path):
+    path = tmp_path / "run.json"
+    # 2^62 + 1 is no float; the nearest one is greater than 1 all the same.
+    path.write_text('{"0": {"a": 1, "b": 4611686018427387905}}')
+    assert bridgeval.evaluate(path, {"0": ["b"]}, "MRR@2")["MRR@2"] == 1.0
+    path.write_text('{"0": {"a": 1, "b": 1' + "0" * 400 + "}}")
+    with pytest.raises(InputError, match="is no mapping of user to item to number"):
+        bridgeval.evaluate(path, {"0": ["b"]}, "MRR@2")
+
+
 @pytest.mark.parametrize("text", [b"{" * 20_000, b'{"u": {"i": ' + b"9" * 5000 + b"}}"])
 def test_a_hostile_mapping_in_json_is_an_error(tmp_path, text):
     path = tmp_path / "run.json"
@@ -525,6 +535,15 @@ def test_names_of_systems_are_shown_in_notes_of_latex_and_no_formula_in_csv():
 def test_half_a_surrogate_pair_is_no_id(text):
     with pytest.raises(BadValueError, match="cannot be written as UTF-8"):
         bridgeval.evaluate({1: [text, "b"]}, {1: ["b"]}, "MRR@2")
+    with pytest.raises(BadValueError, match="'item_id' hold text that cannot be written as UTF-8"):
+        frame = pd.DataFrame({"user_id": [1], "item_id": pd.Series([text], dtype=object)})
+        bridgeval.evaluate(frame, {1: ["b"]}, "MRR@2")
+
+
+def test_half_a_surrogate_pair_in_a_name_is_written_as_its_escape(tmp_path):
+    reports = bridgeval.Reports({"a\ud800": bridgeval.evaluate(SHOWN, TRUTH, "MRR@2")})
+    reports.to_json(tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["results"][0]["system"] == "a\ud800"
 
 
 @pytest.mark.parametrize("path", ["../truth.csv", "/etc/hostname", "https://example.org/truth.csv"])
