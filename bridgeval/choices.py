@@ -37,7 +37,8 @@ def check_choices(owner: Any, name: str) -> None:
             options = f"choose one of {', '.join(map(repr, choices))}"
             raise BadParameterError(f"{name} has no {parameter}={quote(value)}", hint=options)
         if not right:
-            hint = "see its docstring" if default is MISSING else f"give one, or leave it out: it is {quote(default)} then"
+            kept = "" if default is MISSING else f", or leave it out: it is {quote(default)} then"
+            hint = f"give one{kept}"
             raise BadParameterError(f"{parameter} of {name} must be {words}", _tell(value), hint, argument=parameter)
 
 

@@ -143,7 +143,9 @@ def _may_read(path: str, folder: str, recorded: Mapping[str, Any] | None) -> boo
     """
     if is_inside(path, folder):
         return True
-    return bool(recorded) and not is_place(path) and describe_file(path).get("sha256") == recorded.get("sha256", "")
+    if recorded is None or is_place(path):
+        return False
+    return bool(describe_file(path).get("sha256") == recorded.get("sha256", ""))
 
 
 def _read_request(document: Mapping[str, Any], folder: str) -> Request:

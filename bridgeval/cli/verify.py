@@ -20,7 +20,7 @@ Example:
 @click.argument("report", metavar="REPORT.json")
 @click.option("--tolerance", type=click.FloatRange(0), default=1e-9, show_default=True,
               help="The largest relative difference of equal numbers.")  # fmt: skip
-@click.option("--allow-outside", is_flag=True, help="Read inputs outside of the report's folder even if they changed, and URLs.")
+@click.option("--allow-outside", is_flag=True, help="Read inputs elsewhere even if they changed, and URLs.")
 def verify(report: str, tolerance: float, allow_outside: bool) -> None:
     """Make a report again from its inputs and compare.
 
