@@ -62,9 +62,9 @@ class BaseMetric(nn.Module):
         super().__init__()
         self.state_reductions: dict[str, Reduction] = {}
         self.state_defaults: dict[str, Any] = {}
-        # WarpRec's own classes read this name too.
-        self._device = torch.device("cpu")
         self.listed: Tensor | None = None
+        # It goes where the module goes, and so says where that is.
+        self.register_buffer("_place", torch.zeros(0, device="cpu"), persistent=False)
 
     def add_state(
         self, name: str, default: Tensor | list[Any], dist_reduce_fx: Reduction = None, persistent: bool = False
@@ -76,29 +76,37 @@ class BaseMetric(nn.Module):
             default: its value without data: a tensor, or an empty list.
             dist_reduce_fx: merges the states of two sets of users: "sum", "mean" (weighted by users), "max", "min",
                 "cat", or a function of two stacked tensors. A state with a row for each user needs none.
-            persistent: not used.
+            persistent: whether `state_dict()` has it, if it is a tensor.
         """
         self.state_reductions[name] = dist_reduce_fx
         self.state_defaults[name] = _copy(default)
-        setattr(self, name, _copy(default))
-
-    def reset(self) -> None:
-        """Sets every state back to its default."""
-        for name, default in self.state_defaults.items():
+        if isinstance(default, Tensor):
+            # A buffer: `to(device)` moves it, also that of a module which holds the metric.
+            self.register_buffer(name, _copy(default), persistent=persistent)
+        else:
             setattr(self, name, _copy(default))
 
+    def reset(self) -> None:
+        """Sets every state back to its default, on the device where the metric is."""
+        for name, default in self.state_defaults.items():
+            setattr(self, name, default.to(self.device, copy=True) if isinstance(default, Tensor) else _copy(default))
+
     def move(self, device: torch.device) -> None:
-        """Moves buffers, states and other tensors among the attributes to a device."""
+        """Moves states, buffers and also plain tensors among the attributes to a device."""
         self.to(device)
-        self._device = device
         for name, value in list(vars(self).items()):
             if isinstance(value, Tensor):
                 setattr(self, name, value.to(device))
 
     @property
     def device(self) -> torch.device:
-        """The device of all tensors."""
-        return self._device
+        """The device of the states and buffers."""
+        return self._buffers["_place"].device
+
+    @property
+    def _device(self) -> torch.device:
+        # WarpRec's own classes read this name.
+        return self.device
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define update(preds, user_indices, **kwargs)")
