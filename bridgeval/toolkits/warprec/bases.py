@@ -101,7 +101,7 @@ class BaseMetric(nn.Module):
     @property
     def device(self) -> torch.device:
         """The device of the states and buffers."""
-        return self._buffers["_place"].device
+        return self.get_buffer("_place").device
 
     @property
     def _device(self) -> torch.device:
