@@ -216,9 +216,9 @@ def count_per_batch(kind: str, metrics: list[str], digits: int | None = None) ->
         ("frame", SIX, None, 120),
         ("scores", SIX, None, 120),
         # Many scores are equal.
-        ("scores", SIX, 2, 140),
-        ("scores", forty(), None, 440),
-        ("scores", forty(), 2, 470),
+        ("scores", SIX, 2, 120),
+        ("scores", forty(), None, 395),
+        ("scores", forty(), 2, 412),
     ],
 )
 def test_a_batch_takes_few_launches_and_waits_one_copy_there_and_one_back(kind, metrics, digits, launches):

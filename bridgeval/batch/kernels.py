@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from itertools import accumulate, pairwise
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
@@ -474,9 +474,15 @@ def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Ten
     (tensor([1., 2.], dtype=torch.float64), tensor([2.0000, 0.5000], dtype=torch.float64))
     """
     # A GPU has no deterministic bincount with weights, and waits in every bincount.
-    values = torch.ones_like(codes, dtype=torch.float64) if weights is None else weights.double()
+    values = _make_one(codes.device).expand(codes.numel()) if weights is None else weights.double().reshape(-1)
     sums = torch.zeros(count + 1, dtype=torch.float64, device=codes.device)
-    return sums.index_add_(0, codes.reshape(-1), values.reshape(-1))[:count]
+    return sums.index_add_(0, codes.reshape(-1), values)[:count]
+
+
+@cache
+def _make_one(device: torch.device) -> Tensor:
+    """1.0, made once for each device: metrics count a lot."""
+    return torch.ones((), dtype=torch.float64, device=device)
 
 
 @sum_by_code.on_cpu
@@ -548,12 +554,10 @@ def measure_rows(values: Tensor, counted: Tensor) -> tuple[Tensor, Tensor, Tenso
     >>> measure_rows(torch.tensor([[1.0, 2.0, 9.0]]), torch.tensor([[True, True, False]]))
     (tensor([2]), tensor([1.5000]), tensor([0.5000]), tensor([0]))
     """
-    kept = counted & (values == values)
-    values = values.masked_fill(~kept, 0)
-    count = count_true(kept)
-    mean = values.sum(1) / count
-    gaps = (values - mean[:, None]) * kept
-    return count, mean, (gaps * gaps).sum(1), count_true(counted) - count
+    values = values.masked_fill(~counted, torch.nan)
+    count = count_true(values == values)
+    mean = values.nansum(1) / count
+    return count, mean, (values - mean[:, None]).square().nansum(1), count_true(counted) - count
 
 
 def sum_at_cutoffs(
