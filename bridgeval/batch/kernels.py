@@ -29,6 +29,8 @@ Counts = tuple[Tensor, Tensor]
 FEW_ROWS = 256
 # Bars that all cells of their rows are compared with at once on a GPU.
 BARS_AT_ONCE = 16
+# With more bars than these a GPU sorts the rows instead: that moves about 120 bytes for each cell, and a comparison 4.
+MOST_COMPARED = 32
 # Rows are sorted a few at a time, so that their keys stay in the cache: twice as fast as all at once.
 CELLS_PER_PIECE = 1 << 17
 
@@ -281,8 +283,9 @@ def count_above(cells: Tensor, bars: Tensor, first: Tensor | None = None, own: T
     >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0, torch.nan]]))
     (tensor([[1, 0]]), tensor([[2, 0]]))
     """
+    if first is None and bars.shape[1] > MOST_COMPARED:
+        return _search_sorted(cells, bars)
     above, equal = [], []
-    # Flags [B, 16, N]: one trip over the cells for all bars. A sort would move more, unless there are very many bars.
     for start in range(0, max(bars.shape[1], 1), BARS_AT_ONCE):
         some = slice(start, start + BARS_AT_ONCE)
         same = cells[:, None] == bars[:, some, None]
@@ -292,6 +295,16 @@ def count_above(cells: Tensor, bars: Tensor, first: Tensor | None = None, own: T
         above.append(count_true(higher))
         equal.append(count_true(same) if first is None else torch.zeros_like(above[-1]))
     return (above[0], equal[0]) if len(above) == 1 else (torch.cat(above, 1), torch.cat(equal, 1))
+
+
+def _search_sorted(cells: Tensor, bars: Tensor) -> Counts:
+    """`count_above` without precedence, by a sort of each row."""
+    missing, bars = cells != cells, bars.contiguous()
+    in_order = torch.sort(cells.masked_fill(missing, torch.inf), dim=1).values
+    below, up_to = torch.searchsorted(in_order, bars), torch.searchsorted(in_order, bars, right=True)
+    # A bar of NaN is searched behind all cells.
+    numbers = cells.shape[1] - count_true(missing)[:, None]
+    return (numbers - up_to).clamp_(min=0), up_to - below
 
 
 @count_above.on_cpu
