@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bridgeval import plugins as installed_plugins
+from bridgeval.engine.blocks import WHOLE
 from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError, PluginFailedError, SpecError, UnknownMetricError
 from bridgeval.plugin_info import blame
@@ -211,6 +212,11 @@ def _make(
             values[part] = _parse_parts(values[part], toolkit, k, known)
     if k is not None:
         values["k"] = k
+    if values.get("k") == WHOLE:
+        # It would print without a cutoff, which some toolkits read as a number of their own.
+        raise BadParameterError(
+            f"{text!r} has a cutoff that is too large", f"{WHOLE}", f"cutoffs go up to {WHOLE - 1}; no list is longer"
+        )
     values = {key: _freeze(value) for key, value in values.items()}
     _check_parameters(text, maker, target, values)
     with blame(owner, f"making {text!r}"):

@@ -275,7 +275,7 @@ class UserDeviation(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         values = self.user_values(blocks)
-        has_value = self.counted(blocks) & ~values.isnan()
+        has_value = self.counted(blocks) & (values == values)
         size = user_group_count(blocks)
         groups = blocks[UserGroups()].masked_fill(~has_value, size)
         sums = {
