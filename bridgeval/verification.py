@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bridgeval.errors import InputError
+from bridgeval.errors import BridgevalError, InputError, MissingDependencyError
 from bridgeval.io.files import is_path
 from bridgeval.io.frames import to_table
 from bridgeval.io.outputs import is_inside
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bridgeval.config import Request
 
 TOLERANCE = 1e-9
+ABSENT = "not installed"
 # Settings that say where results go, not what they are.
 NOT_RECORDED = ("out", "report", "log", "store", "tags", "per_user", "state", "format", "inspect")
 
@@ -109,19 +110,34 @@ def verify(
             value=True,
         )
     changes = _find_changed_inputs(recorded_inputs, request)
+    others = _compare_versions(manifest.get("versions", {}))
     recorded = {_key(row): row for row in document["results"]}
-    now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
+    try:
+        now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
+    except BridgevalError as error:
+        gone = [f"{one.what} {one.recorded}" for one in others if one.now == ABSENT]
+        if not gone:
+            raise
+        raise MissingDependencyError(
+            f"the report cannot be made again: {error.wrong}",
+            error.found,
+            f"install what it was made with: {', '.join(gone)}",
+        ) from error
     for key in recorded | now:
         before, after = (rows[key]["value"] if key in rows else "missing" for rows in (recorded, now))
         if not _same(before, after, tolerance):
             changes.append(Change(" ".join(filter(None, key)), str(before), str(after)))
-    old, new = manifest.get("versions", {}), versions()
-    others = tuple(
-        Change(name, old.get(name, "not installed"), new.get(name, "not installed"))
+    return Verification(len(recorded), len(request.files), tuple(changes), others)
+
+
+def _compare_versions(old: dict[str, str]) -> tuple[Change, ...]:
+    """The packages with another version than the recorded one."""
+    new = versions()
+    return tuple(
+        Change(name, old.get(name, ABSENT), new.get(name, ABSENT))
         for name in old | new
         if old and old.get(name) != new.get(name)
     )
-    return Verification(len(recorded), len(request.files), tuple(changes), others)
 
 
 def read_recorded_request(document: Mapping[str, Any], folder: str) -> Request:

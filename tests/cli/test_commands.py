@@ -185,6 +185,20 @@ def test_a_report_of_a_changed_input_does_not_verify(run: Run, folder: Path) -> 
     assert "differs: recs nDCG@10: recorded 0.5" in done.stdout
 
 
+def test_a_report_of_a_plugin_that_is_gone_says_what_to_install(run: Run, folder: Path) -> None:
+    run("evaluate", "recs.csv", "truth.csv", "-m", "Recall@2", "--format", "json", "--out", "report.json")
+    written = (folder / "report.json").read_text().replace("Recall@2", "OfAPlugin@2")
+    document = json.loads(written)
+    (folder / "report.json").write_text(written)
+    assert run("verify", "report.json").returncode == 2
+    document["manifest"]["versions"]["bridgeval-gone"] = "2.5"
+    (folder / "report.json").write_text(json.dumps(document))
+    done = run("verify", "report.json")
+    assert done.returncode == 4
+    assert "the report cannot be made again: there is no metric 'OfAPlugin'" in done.stderr
+    assert "install what it was made with: bridgeval-gone 2.5" in done.stderr
+
+
 def test_demo_ends_with_a_page_and_says_where(run: Run, folder: Path) -> None:
     done = run("demo", "--folder", "shop")
     assert done.returncode == 0, done.stderr
