@@ -88,7 +88,7 @@ class ListMetric(UserMetric):
         for row, slate in read_slates(blocks, self):
             try:
                 value = self.value(slate)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise MetricFailedError(
                     f"{self} failed for user {slate.user!r}", f"{type(error).__name__}: {error}"
                 ) from error

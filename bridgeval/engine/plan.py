@@ -53,7 +53,7 @@ class Plan:
             metric.needs().check(str(metric), offered)
 
     def start(self) -> States:
-        return tuple(metric.start() for metric in self.metrics)
+        return tuple(_call(metric, "start") for metric in self.metrics)
 
     def update(self, blocks: Blocks) -> States:
         """The states of one batch alone."""
@@ -63,7 +63,7 @@ class Plan:
                 states.append(metric.update(blocks))
             except (BridgevalError, torch.OutOfMemoryError):
                 raise
-            except Exception as error:
+            except FAILURES as error:
                 fetch_states(blocks.checks)
                 raise MetricFailedError(
                     f"{metric} failed for {_name_users(blocks)}", f"{type(error).__name__}: {error}"
@@ -78,14 +78,13 @@ class Plan:
         """The result of each metric."""
         results: dict[Metric, Result] = {}
         for metric, state in zip(self.metrics, states, strict=True):
-            try:
-                results[metric] = metric.compute(state)
-            except BridgevalError:
-                raise
-            except Exception as error:
-                raise MetricFailedError(f"{metric} failed in compute", f"{type(error).__name__}: {error}") from error
+            results[metric] = _call(metric, "compute", state)
         check_results(results)
         return results
+
+
+# What an author's code may raise: an exit too, which must not end the process that evaluates.
+FAILURES = (Exception, SystemExit)
 
 
 def merge_states(first: States, second: States) -> States:
@@ -96,7 +95,17 @@ def merge_states(first: States, second: States) -> States:
 # A metric builds its Needs at each call, and an evaluation asks for those of its plan several times.
 @lru_cache(maxsize=1024)
 def _join_needs(metrics: tuple[Metric, ...]) -> Needs:
-    return reduce(or_, (metric.needs() for metric in metrics), Needs())
+    return reduce(or_, (_call(metric, "needs") for metric in metrics), Needs())
+
+
+def _call(metric: Metric, method: str, *arguments: Any) -> Any:
+    """What a method of a metric returns; what it raises names the metric."""
+    try:
+        return getattr(metric, method)(*arguments)
+    except BridgevalError:
+        raise
+    except FAILURES as error:
+        raise MetricFailedError(f"{metric} failed in {method}", f"{type(error).__name__}: {error}") from error
 
 
 def _name_users(blocks: Blocks) -> str:

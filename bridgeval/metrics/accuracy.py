@@ -605,7 +605,7 @@ class F1(PrefixMetric):
     def _mix(self, x: Tensor, y: Tensor) -> Tensor:
         weight = self.beta**2
         below = weight * x + y
-        return torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+        return ((1 + weight) * x * y / below).masked_fill(below == 0, 0)
 
     @property
     def _mixes_means(self) -> bool:

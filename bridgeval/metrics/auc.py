@@ -93,7 +93,7 @@ class AUC(UserMetric):
             return super().update(blocks)
         defined, values = self.counted(blocks), self.values(blocks)
         if self.negatives == "ranked":
-            defined = defined & ~values.isnan()
+            defined = defined & (values == values)
         relevant = blocks[RelevantCount(self.relevance)] * defined
         total = torch.where(defined, values * relevant, 0.0).sum()
         return Sums({"total": total, "relevant": relevant.sum(), "users": defined.sum()})

@@ -90,3 +90,25 @@ def test_an_error_in_compute_names_the_metric():
 
     with pytest.raises(MetricFailedError, match=r"Dividing.* failed in compute.*ZeroDivisionError"):
         bridgeval.evaluate(SHOWN, RELEVANT, Dividing(Sums()))
+
+
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+@pytest.mark.parametrize("method", ["needs", "update", "compute"])
+def test_whatever_a_method_raises_names_the_metric(method, error):
+    def fail(self, *given):
+        raise error("ouch")
+
+    kind = type("Failing", (Returning,), {"name": "Failing", method: fail})
+    with pytest.raises(MetricFailedError, match=rf"Failing.* failed .*{error.__name__}: ouch"):
+        bridgeval.evaluate(SHOWN, RELEVANT, dataclass(frozen=True)(kind)(Sums()))
+
+
+def test_an_exit_in_a_metric_of_lists_names_the_user():
+    class Leaving(bridgeval.ListMetric):
+        name = "Leaving"
+
+        def value(self, slate):
+            raise SystemExit(3)
+
+    with pytest.raises(MetricFailedError, match=r"Leaving failed for user .*SystemExit: 3"):
+        bridgeval.evaluate(SHOWN, RELEVANT, Leaving())
