@@ -65,7 +65,7 @@ class AUC(UserMetric):
     """
 
     name = "AUC"
-    family = "accuracy"
+    family = "auc"
 
     tied: Tied = field(default="half", kw_only=True)
     negatives: Negatives = field(default="ranked", kw_only=True)
@@ -138,7 +138,7 @@ class LAUC(TopKMetric):
     """
 
     name = "LAUC"
-    family = "accuracy"
+    family = "auc"
 
     tied: Tied = field(default="half", kw_only=True)
     negatives: Negatives = field(default="ranked", kw_only=True)
@@ -179,7 +179,7 @@ class RocAuc(PrefixMetric):
     """
 
     name = "RocAuc"
-    family = "accuracy"
+    family = "auc"
 
     one_sided: Literal["undefined", "bounds", "zero", "half", "one"] = field(default="undefined", kw_only=True)
     tied: Literal["order", "half", "lost", "last"] = field(default="order", kw_only=True)
@@ -220,7 +220,7 @@ class RowAuc(RankingMetric):
     """
 
     name = "RowAuc"
-    family = "accuracy"
+    family = "auc"
     bounds = SHARE
 
     k: int = WHOLE
@@ -228,7 +228,7 @@ class RowAuc(RankingMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_cutoff(self.name, self.k)
+        check_cutoff(self.name, self.k, whole=True)
 
     def needs(self) -> Needs:
         depth = None if self.k == WHOLE else self.k

@@ -87,7 +87,7 @@ class Hole(TotalMetric):
         divide_by: all users who are "counted"; or those of them who are "listed", or "judged".
 
     >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "x"], 2: ["b", "y"]}, {1: {"b": 1}, 2: {"x": 0}}, "Hole@2")["Hole@2"]
+    >>> bridgeval.evaluate({1: ["a", "x"], 2: ["b", "y"]}, {1: {"b": 1}, 2: {"x": 1}}, "Hole@2")["Hole@2"]
     0.5
     """
 

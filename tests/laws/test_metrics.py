@@ -134,16 +134,15 @@ BROKEN = {
     "rankereval:FirstRelevantRank@5": "values are finite",
     # Its ideal list is the truth in the order of its rows.
     "TestOrderNDCG@5": "the order of rows changes nothing",
-    # They count users or relevant items, whatever the lists are.
+    # They count users, relevant or all items, whatever the lists are.
     **dict.fromkeys(
         (
             "trec_eval:num_q@5",
             "trec_eval:num_rel@5",
-            "ir_measures:NumQ@5",
-            "ir_measures:NumRel@5",
             "warprec:UserCoverage@5",
             "irspack:valid_user@5",
             "irspack:total_user@5",
+            "irspack:n_items@5",
         ),
         "it reads the first k places",
     ),

@@ -82,5 +82,5 @@ def make_chart_section(key: str, title: str, data: PageData, found: Sequence[Cha
 
 def order_families(family: str) -> int:
     """The place of a family of metrics on the page; unknown ones come last."""
-    known = ("accuracy", "rating", *BEYOND_ACCURACY)
+    known = ("accuracy", "auc", "rating", *BEYOND_ACCURACY)
     return known.index(family) if family in known else len(known)
