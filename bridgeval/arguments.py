@@ -83,6 +83,12 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike) and not is_place(value) and "\0" not in str(os.fspath(value))
 
 
+def _are_paths(value: Any) -> bool:
+    # An iterator would be used up by a look at what it holds.
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+    return _is_path(value) or (several and (not isinstance(value, list | tuple) or all(map(_is_path, value))))
+
+
 def _is_budget(value: Any) -> bool:
     return _is_text(value) or (isinstance(value, Integral) and not _is_flag(value))
 
@@ -107,6 +113,7 @@ OPTIONS: Mapping[str, Option] = {
     "count": whole_number(1, 20, "5 is the default"),
     "digits": whole_number(0, 17, "give the number of decimals that were printed"),
     "family": TEXT,
+    "folder": PATH,
     "group": Option("a process group", lambda value: hasattr(value, "rank"), "torch.distributed makes them"),
     "halves": whole_number(1, MOST_RESAMPLES, "200 is the default"),
     "loader": Option("a loader or its name", _is_loader, "`bridgeval plugins` lists loaders"),
@@ -117,12 +124,15 @@ OPTIONS: Mapping[str, Option] = {
     "negatives": whole_number(1, 2**31 - 1, "99 is usual"),
     "other_inputs": FLAG,
     "pairs": TEXT,
+    "path": PATH,
     "per_user": FLAG,
     "power": number(0, 1, "0.8 is a common value"),
     "progress": Option("True, False or a function", lambda value: _is_flag(value) or callable(value)),
+    "report": Option("a Report", lambda value: hasattr(value, "results"), "`evaluate` returns one"),
     "resamples": whole_number(1, MOST_RESAMPLES, "10,000 are common"),
     "seed": whole_number(0, MOST_SEED, "0 is the default"),
     "state": PATH,
+    "states": Option("the path of a state file, or several", _are_paths, "evaluate(..., state=...) writes them"),
     "test": TEXT,
     "tolerance": number(0, math.inf, "give e.g. 0.0001"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from numbers import Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -25,7 +25,8 @@ KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
 def check_choices(owner: Any, name: str) -> None:
     """Raises BadParameterError for the first field of a dataclass whose value its declaration does not allow.
 
-    Looked at are fields declared as `Literal`, as plain types and as classes of ours, not their defaults.
+    Looked at are fields declared as `Literal`, as plain types and as classes of ours, not their defaults. A class whose
+    name says little to users has an attribute `in_words`.
     """
     for parameter, (kinds, choices, words, default) in list_rules(type(owner)).items():  # type: ignore[arg-type]
         value = getattr(owner, parameter)
@@ -36,9 +37,9 @@ def check_choices(owner: Any, name: str) -> None:
             options = f"choose one of {', '.join(map(repr, choices))}"
             raise BadParameterError(f"{name} has no {parameter}={quote(value)}", hint=options)
         if not right:
-            raise BadParameterError(
-                f"{parameter} of {name} must be {words}", quote(value), "see its docstring", argument=parameter
-            )
+            kept = "" if default is MISSING else f", or leave it out: it is {quote(default)} then"
+            hint = f"give one{kept}"
+            raise BadParameterError(f"{parameter} of {name} must be {words}", _tell(value), hint, argument=parameter)
 
 
 @cache
@@ -71,4 +72,12 @@ def _read_kind(hint: Any) -> tuple[tuple[type, ...], str] | None:
     if plain in KINDS:
         return KINDS[plain]
     ours = isinstance(plain, type) and plain.__module__.partition(".")[0] == __package__
-    return ((plain,), f"a {plain.__name__}") if ours else None
+    return ((plain,), getattr(plain, "in_words", f"a {plain.__name__}")) if ours else None
+
+
+def _tell(value: Any) -> str:
+    """A value as it was given; an object whose class says what it is, with that; a class as a class."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}, not an object of it"
+    words = getattr(value, "in_words", "")
+    return f"{value}, {words}" if words else quote(value)

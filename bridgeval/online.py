@@ -91,6 +91,14 @@ class OnlineEvaluator:
                 each user; or a tensor `[B, N]`, boolean or floating, of flags or gains.
             seen: items that the user had before, in the same forms. They are masked in scores; a list keeps them.
         """
+        if not isinstance(recommendations, Tensor) or recommendations.ndim != 2 or recommendations.is_complex():
+            shape = f" of shape {list(recommendations.shape)}" if isinstance(recommendations, Tensor) else ""
+            raise InputError(
+                "a batch is a tensor of scores, or of the columns of the items shown",
+                f"{getattr(recommendations, 'dtype', type(recommendations).__name__)}{shape}",
+                "give a floating tensor [B, N], or an integer tensor [B, K]",
+                argument="recommendations",
+            )
         rows = len(recommendations)
         scored = recommendations.is_floating_point()
         if self._items is None and scored:

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from bridgeval.arguments import checked
 from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
 from bridgeval.report.comparison import Comparison
 from bridgeval.report.exports import make_plain, write_text
@@ -275,6 +276,7 @@ class Runs(Sequence[Run]):
         return f"{len(self):,} runs{whose}, from {self[0].created:%Y-%m-%d} to {self[-1].created:%Y-%m-%d}."
 
 
+@checked
 def read_runs(folder: str | os.PathLike[str]) -> Runs:
     """The runs that `report.save("runs/")` or `--store runs/` put into a folder.
 

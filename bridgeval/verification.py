@@ -92,22 +92,23 @@ def verify(
         document: the parsed JSON.
         folder: the folder of the report; the paths in it are relative to it.
         tolerance: the relative difference up to which two numbers are the same.
-        allow_outside: whether files outside of the folder are read.
+        allow_outside: whether files outside of the folder are read even if they are not as recorded, and URLs.
     """
     from bridgeval.config import run
     from bridgeval.report import Reports
 
     manifest, request = document.get("manifest", {}), _read_request(document, folder)
-    outside = [path for path in request.files.values() if not is_inside(path, folder)]
-    if outside and not allow_outside:
+    recorded_inputs = manifest.get("inputs", {})
+    strange = [path for role, path in request.files.items() if not _may_read(path, folder, recorded_inputs.get(role))]
+    if strange and not allow_outside:
         raise InputError(
-            "the report names a file outside of its folder",
-            f"{outside[0]!r}",
-            "if you trust the report, allow it with {argument}",
+            "the report names an input outside of its folder that is not, or no longer, the file it was made of",
+            ", ".join(map(repr, strange[:3])) + (f" and {len(strange) - 3} more" if len(strange) > 3 else ""),
+            "if you trust the report, add {argument} to read it all the same",
             argument="allow_outside",
             value=True,
         )
-    changes = _find_changed_inputs(manifest.get("inputs", {}), request)
+    changes = _find_changed_inputs(recorded_inputs, request)
     recorded = {_key(row): row for row in document["results"]}
     now = {_key(vars(row)): vars(row) for row in Reports(run(request).reports).rows()}
     for key in recorded | now:
@@ -133,6 +134,18 @@ def read_recorded_request(document: Mapping[str, Any], folder: str) -> Request:
     if changed:
         raise InputError(f"{', '.join(changed)} changed since")
     return request
+
+
+def _may_read(path: str, folder: str, recorded: Mapping[str, Any] | None) -> bool:
+    """Whether a path is in the folder of the report, or is a file of this machine with the hash that is recorded.
+
+    Whoever recorded the hash of a file has read it, so that a report tells nothing by it. A URL would have to be asked.
+    """
+    if is_inside(path, folder):
+        return True
+    if recorded is None or is_place(path):
+        return False
+    return bool(describe_file(path).get("sha256") == recorded.get("sha256", ""))
 
 
 def _read_request(document: Mapping[str, Any], folder: str) -> Request:

@@ -7,7 +7,7 @@ import pytest
 
 import bridgeval
 from bridgeval.arguments import OPTIONS
-from bridgeval.errors import BadParameterError, BadValueError, SpecError
+from bridgeval.errors import BadParameterError, BadValueError, BridgevalError, InputError, SpecError
 
 SHOWN, TRUTH = {1: ["a", "b"], 2: ["c"]}, {1: ["b"], 2: ["a"]}
 
@@ -79,3 +79,33 @@ def test_scores_of_every_real_type_are_taken(kind):
 def test_a_hostile_name_of_a_metric_is_an_error_of_names(text):
     with pytest.raises(SpecError):
         bridgeval.parse(text)
+
+
+@pytest.mark.parametrize("kind", [complex, object])
+def test_scores_that_a_function_gives_are_looked_at_too(kind):
+    scores = bridgeval.Scores(lambda users: np.ones((len(users), 3)).astype(kind), items=range(3))
+    with pytest.raises(BadValueError, match=f"the scores must be real numbers; found: values of type {kind.__name__}"):
+        bridgeval.evaluate(scores, {0: [1], 1: [2]}, "MRR@2")
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: bridgeval.read_runs(3), "folder"),
+        (lambda: bridgeval.merge(3), "states"),
+        (lambda: bridgeval.merge([3]), "states"),
+        (lambda: bridgeval.save_baseline(3, "x.json"), "report"),
+        (lambda: bridgeval.save_baseline(bridgeval.evaluate(SHOWN, TRUTH, "MRR@2"), 3), "path"),
+        (lambda: bridgeval.evaluate(SHOWN, TRUTH, "MRR@2").to_json(3), "path"),
+        (lambda: bridgeval.OnlineEvaluator("MRR@2").update(3, 4), "recommendations"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_refused_by_name(call, argument):
+    with pytest.raises(BridgevalError) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
+def test_ids_of_a_matrix_are_several():
+    with pytest.raises(InputError, match="item ids of the scores cannot be read; found: an object of type int"):
+        bridgeval.evaluate(bridgeval.Scores(np.ones((2, 3)), items=3), {0: [1]}, "MRR@2")

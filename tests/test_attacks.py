@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import resource
@@ -85,6 +86,40 @@ print(bridgeval.evaluate(sys.argv[1], sys.argv[2], "nDCG@5", memory=1000)["nDCG@
     assert float(done.stdout) == pytest.approx(once, abs=1e-12)
 
 
+@pytest.mark.parametrize("memory", [None, "1MB"])
+def test_text_that_shrinks_between_its_opening_and_its_reading_does_not_kill_the_process(tmp_path, memory):
+    program = """
+import os, sys, bridgeval
+from bridgeval.errors import BridgevalError
+from bridgeval.io import datasets, files
+path, memory = sys.argv[1], sys.argv[2] or None
+def cut_after(open_file):
+    def cut(given):
+        opened = open_file(given)
+        if given == path:
+            os.truncate(path, 20)
+        return opened
+    return cut
+def cut_before(read):
+    def cut(*given):
+        os.truncate(path, 20)
+        return read(*given)
+    return cut
+if memory:
+    datasets.pa_csv.open_csv = cut_before(datasets.pa_csv.open_csv)
+else:
+    files._open = cut_after(files._open)
+try:
+    bridgeval.evaluate(path, {1: [2]}, "nDCG@5", memory=memory)
+except BridgevalError:
+    print("refused", os.path.getsize(path))
+"""
+    path = tmp_path / "recs.csv"
+    path.write_text("user_id,item_id,score\n" + "1,2,0.5\n" * 30_000)
+    done = run_python(program, str(path), memory or "")
+    assert (done.returncode, done.stdout) == (0, "refused 20\n"), done.stderr
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_file_that_shrinks_while_it_is_read_does_not_kill_the_process(tmp_path, suffix):
     program = """
@@ -110,11 +145,16 @@ except (BridgevalError, OSError):
 
 @pytest.mark.parametrize("memory", [None, 1])
 def test_ids_of_different_types_are_one_error_at_once_and_streamed(files, memory):
-    truth = cast_ids(files / "truth.parquet", pa.string(), "text.parquet")
-    for shown in (files / "recs.parquet", files / "sorted.parquet"):
-        pd.read_parquet(files / "recs.parquet").sort_values("user_id").to_parquet(files / "sorted.parquet", index=False)
+    cast_ids(files / "truth.parquet", pa.string(), "text.parquet")
+    for name in ("recs", "text"):
+        rows = pd.read_parquet(files / f"{name}.parquet").sort_values("user_id")
+        rows.to_parquet(files / f"sorted-{name}.parquet", index=False)
+    # Sorted rows are merged as they are read, others partitioned.
+    for order in ("", "sorted-"):
         with pytest.raises(MisalignedError, match="user ids are integers on one side and strings on the other"):
-            bridgeval.evaluate(shown, truth, "nDCG@5", memory=memory)
+            bridgeval.evaluate(
+                files / f"{order}recs.parquet", files / f"{order}text.parquet", "nDCG@5", memory=memory
+            )
 
 
 @pytest.mark.parametrize("memory", [None, 1])
@@ -125,11 +165,12 @@ def test_a_part_of_a_glob_that_has_a_header_alone_is_no_hindrance(files, memory)
     assert parts["nDCG@5"] == pytest.approx(once["nDCG@5"], abs=1e-12)
 
 
+@pytest.mark.parametrize("separator", [",", "\t"])
 @pytest.mark.parametrize("memory", [None, 1])
-def test_a_header_of_more_than_64_kilobytes_is_read(files, memory):
+def test_a_header_of_more_than_64_kilobytes_is_read(files, memory, separator):
     lines = (files / "recs.csv").read_text().splitlines()
     wide = [f"{'x' * 70_000},{lines[0]}", *(f"1,{line}" for line in lines[1:])]
-    (files / "wide.csv").write_text("\n".join(wide) + "\n")
+    (files / "wide.csv").write_text("\n".join(wide).replace(",", separator) + "\n")
     once = bridgeval.evaluate(files / "recs.csv", files / "truth.csv", "nDCG@5")
     found = bridgeval.evaluate(files / "wide.csv", files / "truth.csv", "nDCG@5", memory=memory)
     assert found["nDCG@5"] == pytest.approx(once["nDCG@5"], abs=1e-12)
@@ -140,7 +181,10 @@ def test_a_header_of_more_than_64_kilobytes_is_read(files, memory):
 
 def test_a_large_evaluation_ends_in_a_forked_child_after_one_in_the_parent():
     program = """
-import os, signal, numpy as np, pandas as pd, bridgeval
+import os, signal, numpy as np, pandas as pd, torch, bridgeval
+from bridgeval.parallel import count_threads
+# Tests run torch on one thread, and so would the evaluation be.
+torch.set_num_threads(2)
 rng = np.random.default_rng(0)
 shown = pd.DataFrame({"user_id": np.repeat(np.arange(40_000), 10), "item_id": rng.integers(0, 10**6, 400_000)})
 truth = shown.iloc[::7]
@@ -148,10 +192,12 @@ before = bridgeval.evaluate(shown, truth, "nDCG@5", batch_size=5000)["nDCG@5"]
 if (child := os.fork()) == 0:
     signal.alarm(60)
     os._exit(bridgeval.evaluate(shown, truth, "nDCG@5", batch_size=5000)["nDCG@5"] != before)
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+print(count_threads())
 """
     done = run_python(program)
     assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == min(2, len(os.sched_getaffinity(0)))
 
 
 def test_threads_that_start_beside_an_evaluation_have_all_threads_of_torch(set_threads):
@@ -357,6 +403,16 @@ def test_a_config_with_systems_that_are_no_files_is_an_error_that_names_the_sett
         build_request({"recommendations": [["a"]], "relevance": "truth.csv"}, "the config")
 
 
+def test_a_whole_number_beyond_floats_in_a_mapping_of_json(tmp_path):
+    path = tmp_path / "run.json"
+    # 2^62 + 1 is no float; the nearest one is greater than 1 all the same.
+    path.write_text('{"0": {"a": 1, "b": 4611686018427387905}}')
+    assert bridgeval.evaluate(path, {"0": ["b"]}, "MRR@2")["MRR@2"] == 1.0
+    path.write_text('{"0": {"a": 1, "b": 1' + "0" * 400 + "}}")
+    with pytest.raises(InputError, match="is no mapping of user to item to number"):
+        bridgeval.evaluate(path, {"0": ["b"]}, "MRR@2")
+
+
 @pytest.mark.parametrize("text", [b"{" * 20_000, b'{"u": {"i": ' + b"9" * 5000 + b"}}"])
 def test_a_hostile_mapping_in_json_is_an_error(tmp_path, text):
     path = tmp_path / "run.json"
@@ -437,14 +493,16 @@ def test_labels_that_are_no_labels_are_refused(label):
 # Security.
 
 
-def test_verify_writes_nothing_whatever_the_manifest_asks_for(files, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "asked", [{"state": "new.state"}, {"state": "one", "out": "truth.parquet", "per_user": "recs.csv", "store": "y"}]
+)
+def test_verify_writes_nothing_whatever_the_manifest_asks_for(files, monkeypatch, capsys, asked):
     from bridgeval import cli
 
     monkeypatch.chdir(files)
     with pytest.raises(SystemExit):
         cli.main(["evaluate", "recs.csv", "truth.csv", "--format", "json", "--out", "report.json"])
     document = json.loads((files / "report.json").read_text())
-    asked = {"state": "new.state", "out": "truth.parquet", "per_user": "recs.csv", "report": "x", "store": "y"}
     document["manifest"]["request"] |= asked
     (files / "report.json").write_text(json.dumps(document))
     before = {file.name: file.read_bytes() for file in files.iterdir()}
@@ -464,14 +522,60 @@ def test_hidden_text_of_data_is_shown_in_every_output():
     assert "<b>" not in report.to_html()
 
 
+def test_names_of_systems_are_shown_in_notes_of_latex_and_no_formula_in_csv():
+    name = "=cmd()\n\\input{x}"
+    report = bridgeval.evaluate(SHOWN, TRUTH, ["MRR@2", "nDCG@2"])
+    # Users are counted system by system, in the notes, where systems differ.
+    reports = bridgeval.Reports({name: report, "b": bridgeval.evaluate(SHOWN, {1: ["b"]}, ["MRR@2", "nDCG@2"])})
+    assert "% =cmd()" in reports.to_latex()
+    assert not [line for line in reports.to_latex().splitlines() if line.startswith("\\input")]
+    cells = [cell for line in csv.reader(reports.to_csv().splitlines()) for cell in line]
+    assert not [cell for cell in cells if cell.startswith("=")]
+    assert "'=cmd()" in "".join(cells)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udc80"])
+def test_half_a_surrogate_pair_is_no_id(text):
+    with pytest.raises(BadValueError, match="cannot be written as UTF-8"):
+        bridgeval.evaluate({1: [text, "b"]}, {1: ["b"]}, "MRR@2")
+    frame = pd.DataFrame({"user_id": [1], "item_id": pd.Series([text], dtype=object)})
+    with pytest.raises(BadValueError, match="'item_id' hold text that cannot be written as UTF-8"):
+        bridgeval.evaluate(frame, {1: ["b"]}, "MRR@2")
+
+
+def test_half_a_surrogate_pair_in_a_name_is_written_as_its_escape(tmp_path):
+    reports = bridgeval.Reports({"a\ud800": bridgeval.evaluate(SHOWN, TRUTH, "MRR@2")})
+    reports.to_json(tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["results"][0]["system"] == "a\ud800"
+
+
 @pytest.mark.parametrize("path", ["../truth.csv", "/etc/hostname", "https://example.org/truth.csv"])
 def test_verify_reads_nothing_outside_of_the_folder_of_the_report_unless_allowed(files, path):
     from bridgeval.verification import verify
 
     inputs = {"recommendations": {"recs": "recs.csv"}, "relevance": path, "metrics": ["nDCG@5"]}
     document = {"results": [], "manifest": {"request": inputs, "inputs": {}}}
-    with pytest.raises(InputError, match="a file outside of its folder"):
+    with pytest.raises(InputError, match="an input outside of its folder"):
         verify(document, str(files))
+
+
+def test_verify_reads_an_input_elsewhere_only_as_it_was_recorded(files, monkeypatch, capsys):
+    from bridgeval import cli
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*arguments])
+        return ended.value.code, " ".join(capsys.readouterr())
+
+    monkeypatch.chdir(files)
+    (files / "out").mkdir()
+    assert run("evaluate", "recs.csv", "truth.csv", "--format", "json", "--out", "out/report.json")[0] == 0
+    assert run("verify", "out/report.json")[0] == 0
+    (files / "recs.csv").write_text((files / "recs.csv").read_text() + "1,1,0.5\n")
+    code, told = run("verify", "out/report.json")
+    assert (code, "'out/../recs.csv'" in told, "add --allow-outside" in told) == (3, True, True)
+    code, told = run("verify", "out/report.json", "--allow-outside")
+    assert (code, "differs: recommendations[recs]: recorded sha256" in told) == (1, True)
 
 
 def test_a_study_reads_nothing_outside_of_its_folder_unless_allowed(tmp_path):

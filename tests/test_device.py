@@ -23,6 +23,7 @@ from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError
+from bridgeval.loading import choose_loader
 from bridgeval.testing import world
 from bridgeval.toolkits.replay import Metric as ReplayMetric, NCISMetric, TorchMetricsBuilder
 from bridgeval.toolkits.replay.custom import FunctionMetric
@@ -112,7 +113,9 @@ def run(
     )
     recommendations, truth = KINDS[kind](device) if recommendations is None else recommendations, data.relevance
     relevance = frame(truth, "gain") if kind == "frame" else truth
-    source = plugins.installed().loader_for(recommendations, relevance).load(recommendations, relevance, **data.extras)
+    source = choose_loader(plugins.installed(), recommendations, relevance).load(
+        recommendations, relevance, **data.extras
+    )
     plan = Plan.of(metrics)
     plan.check(source.offers)
     return plan.compute(source.run(plan, Execution(device, SIZES.get(kind))))

@@ -30,7 +30,7 @@ LAYERS = (
     ("tables",),
     ("batch",),
     ("engine",),
-    ("convention", "hookspecs", "offers", "plugins", "spec"),
+    ("convention", "hookspecs", "loading", "offers", "plugin_info", "plugins", "spec"),
     ("metrics",),
     ("stats", "inspection"),
     ("report",),

@@ -100,3 +100,21 @@ def test_messages_leave_the_spelling_of_arguments_to_their_reader():
         if isinstance(text, ast.Constant) and isinstance(text.value, str) and re.search(written, text.value)
     ]
     assert not found
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (bridgeval.metrics.Gini(5), "Gini@5, a metric with one value for all lists together"),
+        ("nDCG", "'nDCG'"),
+        (bridgeval.metrics.nDCG, "the class nDCG, not an object of it"),
+        (3, "3"),
+    ],
+)
+def test_a_wrong_inner_metric_is_refused_in_words_of_metrics(given, found):
+    with pytest.raises(BadParameterError) as caught:
+        bridgeval.metrics.F1(5, metric_1=given)
+    assert str(caught.value) == (
+        "metric_1 of F1 must be a metric with a value for each user (such as nDCG, Recall or MRR) or None; "
+        f"found: {found}; hint: give one, or leave it out: it is None then"
+    )

@@ -238,4 +238,4 @@ def test_the_commands_store_list_compare_draw_and_gate(tmp_path, monkeypatch):
     assert "-0.1" in run("runs", "--compare", "best", "--compare", "v2", "-m", "MRR@10")[1]
     assert run("runs", "--page", "page.html") == (0, "wrote page.html\n")
     # A run records how it was made.
-    assert run("verify", runs[0].path, "--allow-outside")[0] == 0
+    assert run("verify", runs[0].path)[0] == 0

@@ -8,7 +8,7 @@ import pytest
 
 from bridgeval import Ranking, Relevance, parse, plugins
 from bridgeval.errors import BadParameterError, SpecError, UnknownMetricError
-from bridgeval.metrics import F1, MAP, Precision, nDCG
+from bridgeval.metrics import ARP, F1, MAP, Precision, nDCG
 from bridgeval.spec import SYNONYMS, names, parse_all
 
 RECTOOLS = nDCG(
@@ -111,6 +111,25 @@ def test_what_cannot_be_read_is_an_error_and_never_run(text):
 def test_bad_parameters_say_what_is_allowed(text, message):
     with pytest.raises(BadParameterError, match=message):
         parse(text)
+
+
+@pytest.mark.parametrize("name", ["xgboost:map", "xgboost:MAP", "xgboost: map", "xgboost:map-"])
+def test_a_toolkits_own_cutoff_does_not_depend_on_the_spelling(name):
+    (metric,) = parse(name)
+    assert metric.k == 32
+    assert parse(str(metric)) == [metric]
+
+
+@pytest.mark.parametrize("name", [f"xgboost:map@{2**63 - 1}", f"nDCG(k={2**63 - 1})", f"Gini@{2**63 - 1}"])
+def test_the_number_that_stands_for_whole_lists_cannot_be_typed(name):
+    with pytest.raises(BadParameterError, match="too large"):
+        parse(name)
+
+
+def test_a_metric_without_whole_lists_takes_no_number_that_stands_for_them():
+    with pytest.raises(BadParameterError, match="from 1 to 9,223,372,036,854,775,806"):
+        ARP(k=2**63 - 1)
+    assert parse(str(ARP(k=2**63 - 2))) == [ARP(k=2**63 - 2)]
 
 
 def test_unknown_names_bring_the_nearest():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,12 @@ from torch import Tensor
 from bridgeval.batch.batch import MASKED, ListBatch, Shown
 from bridgeval.batch.candidates import Candidates
 from bridgeval.batch.score_batch import ItemColumns, ScoreBatch
+from bridgeval.batch.scores import Scores, check_real
 from bridgeval.batch.transfer import Cargo, Pending, send, to_tensor
 from bridgeval.errors import BadValueError, MisalignedError
 from bridgeval.tables.ids import Codes, Ids
 from bridgeval.tables.pair_column import PairColumn, Positions
 from bridgeval.tables.slates import Lists
-
-if TYPE_CHECKING:
-    from bridgeval.batch.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,9 @@ class ScoreRows:
         ids = self.users.slice(start, stop)
         with torch.no_grad():
             values = self.scores.values(ids.to_numpy() if ids.is_integer else ids.tolist(), *items)
-        return values.detach().clone() if isinstance(values, Tensor) else np.array(values)
+        values = values.detach().clone() if isinstance(values, Tensor) else np.array(values)
+        check_real(values)
+        return values
 
     def _read(self, start: int, stop: int) -> Any:
         """Rows of the matrix; adjacent ones as a slice, without a copy."""

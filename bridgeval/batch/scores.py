@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -67,13 +68,7 @@ class Scores:
                 f"{type(self.values).__name__} of shape {getattr(self.values, 'shape', 'unknown')}",
                 "give an array, tensor or frame [U, N], a scipy sparse matrix, or a function users -> [B, N]",
             )
-        kind = str(getattr(self.values, "dtype", "float"))
-        if not REAL.search(kind):
-            raise BadValueError(
-                "the scores must be real numbers",
-                f"values of type {kind}",
-                "convert them, e.g. by scores.astype(float)",
-            )
+        check_real(self.values)
         if self.per_user is not None and self.candidates is not None:
             raise BadParameterError(
                 "items= and candidates= both name candidates per user",
@@ -179,6 +174,15 @@ class Scores:
         return ids
 
 
+def check_real(values: Any) -> None:
+    """Raises BadValueError for a matrix whose type is known and no real number."""
+    kind = str(getattr(values, "dtype", "float"))
+    if not REAL.search(kind):
+        raise BadValueError(
+            "the scores must be real numbers", f"values of type {kind}", "convert them, e.g. by scores.astype(float)"
+        )
+
+
 def _read_labels(index: Any) -> Any:
     """The labels of rows or columns; None if they are numbered from 0."""
     labels = np.asarray(index)
@@ -186,6 +190,9 @@ def _read_labels(index: Any) -> Any:
 
 
 def _ids(values: Any, what: str) -> Ids:
+    if not isinstance(values, Iterable):
+        found = f"an object of type {type(values).__name__}"
+        raise InputError(f"{what} cannot be read", found, "give a list or an array, an id for each row or column")
     return Ids.of(np.asarray(values) if isinstance(values, range) else values, what)
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
+from types import FrameType
 from typing import Any
 
 # Signal -> the word for what happened.
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+# Seconds that an import may take to its end after a signal, and between two looks at it.
+PATIENCE, PAUSE = 10.0, 0.05
 
 
 class Received(list[int]):
@@ -29,18 +34,34 @@ class Received(list[int]):
 def unwind_on_signals() -> Generator[Received]:
     """Raises KeyboardInterrupt where a signal comes; a second one, and any after the block, act as before it.
 
-    Signals that are ignored, as `nohup` does, stay ignored.
+    An import ends first: modules in C lose an exception that is raised while they load, or stay half loaded. Signals
+    that are ignored, as `nohup` does, stay ignored.
     """
     received, before = Received(), dict[int, Any]()
 
     def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if received and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        while before:
+            signal.signal(*before.popitem())
 
-    def stop(number: int, _: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         received.append(number)
         restore()
-        raise KeyboardInterrupt
+        if hasattr(signal, "setitimer"):
+            again = partial(interrupt, time.monotonic() + PATIENCE)
+            before[signal.SIGALRM] = signal.signal(signal.SIGALRM, again)
+            again(number, frame)
+        else:
+            raise KeyboardInterrupt
+
+    def interrupt(latest: float, _: int, frame: FrameType | None) -> None:
+        if _is_importing(frame) and time.monotonic() < latest:
+            # An alarm takes no lock that the interrupted code may hold.
+            signal.setitimer(signal.ITIMER_REAL, PAUSE)
+        else:
+            restore()
+            raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
         for number in (getattr(signal, name) for name in WORDS if hasattr(signal, name)):
@@ -50,3 +71,10 @@ def unwind_on_signals() -> Generator[Received]:
         yield received
     finally:
         restore()
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported in this frame or around it."""
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None

@@ -20,11 +20,12 @@ Example:
 @click.argument("report", metavar="REPORT.json")
 @click.option("--tolerance", type=click.FloatRange(0), default=1e-9, show_default=True,
               help="The largest relative difference of equal numbers.")  # fmt: skip
-@click.option("--allow-outside", is_flag=True, help="Read inputs that are not in the folder of the report.")
+@click.option("--allow-outside", is_flag=True, help="Read inputs elsewhere even if they changed, and URLs.")
 def verify(report: str, tolerance: float, allow_outside: bool) -> None:
     """Make a report again from its inputs and compare.
 
-    Paths of the inputs are relative to the report. Exits with 1 if an input or a number is not as recorded.
+    Paths of the inputs are relative to the report. Outside of its folder only files that are as recorded are read; a
+    report that you trust may read others with --allow-outside. Exits with 1 if an input or a number is not as recorded.
     """
     from bridgeval.cli import SAID_NO
     from bridgeval.report.saved_reports import read_report

@@ -74,6 +74,7 @@ class Metric:
         higher_is_better: None if neither direction is better.
         made_of: the parameters that hold other metrics.
         shared_ties: the rules that leave equal scores without an order (`SHARED_TIES`) and that it has a value under.
+        in_words: the kind of metric, for messages.
 
     Attributes:
         label: the name of a toolkit under which it was asked for; not part of what it computes.
@@ -84,6 +85,7 @@ class Metric:
     higher_is_better: ClassVar[bool | None] = True
     made_of: ClassVar[tuple[str, ...]] = ()
     shared_ties: ClassVar[tuple[Ties, ...]] = ()
+    in_words: ClassVar[str] = "a metric"
 
     label: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -247,6 +249,8 @@ class TotalMetric(RankingMetric):
     Every list counts, whether or not its user has a relevant item, unless `users` says otherwise.
     """
 
+    in_words: ClassVar[str] = "a metric with one value for all lists together"
+
     k: int
     users: Users = field(default="shown", kw_only=True)
 
@@ -275,6 +279,8 @@ class UserMetric(RankingMetric):
         confidence: of "half_width".
         lone: the half width if only one user has a value: "undefined", or "zero".
     """
+
+    in_words: ClassVar[str] = "a metric with a value for each user (such as nDCG, Recall or MRR)"
 
     over: Over = field(default="mean", kw_only=True)
     confidence: float = field(default=0.95, kw_only=True)
@@ -386,7 +392,7 @@ class TopKMetric(UserMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_cutoff(self.name, self.k)
+        check_cutoff(self.name, self.k, whole=type(self).default_parameters()["k"] == WHOLE)
 
     def needs(self) -> Needs:
         depth = None if self.k == WHOLE else self.k
@@ -502,10 +508,13 @@ def fill_empty(blocks: Blocks, metric: RelevanceMetric, values: Tensor) -> Tenso
     return values.double().masked_fill(empty, 1.0 if metric.empty == "one" else torch.nan)
 
 
-def check_cutoff(name: str, k: object) -> None:
-    """Raises BadParameterError unless k is a whole number from 1 up to `WHOLE`, which is beyond every list."""
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= WHOLE:
-        raise BadParameterError(f"the cutoff of {name} must be a whole number from 1 up", f"{k!r}", f"e.g. {name}@10")
+def check_cutoff(name: str, k: object, whole: bool = False) -> None:
+    """Raises BadParameterError unless k is a whole number from 1 up; `WHOLE`, beyond every list, only if it may be."""
+    most = WHOLE if whole else WHOLE - 1
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= most:
+        raise BadParameterError(
+            f"the cutoff of {name} must be a whole number from 1 to {WHOLE - 1:,}", f"{k!r}", f"e.g. {name}@10"
+        )
 
 
 def literal(value: object, k: int | None = None) -> str:

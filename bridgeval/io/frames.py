@@ -217,6 +217,8 @@ def read_series(series: Any) -> pa.Array:
         )
     try:
         return pa.array(series, from_pandas=True)
+    except UnicodeEncodeError as error:
+        raise explain_surrogate(error, f"values of the column {series.name!r}") from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         refuse_large(series, f"integers of the column {series.name!r}")
         kinds = sorted({type(value).__name__ for value in series})
@@ -240,6 +242,15 @@ def refuse_large(values: Iterable[Any], what: str) -> None:
         raise BadValueError(
             f"{what} must fit in 64 bits with a sign", f"{large}", "convert them to strings, on all sides"
         )
+
+
+def explain_surrogate(error: UnicodeEncodeError, what: str) -> BadValueError:
+    """The error for text that is no text: halves of a pair of surrogates."""
+    return BadValueError(
+        f"{what} hold text that cannot be written as UTF-8",
+        f"{error.object!r:.80}",
+        "mend the text where it is read: half of a surrogate pair is no character",
+    )
 
 
 def explode_hint(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,13 +35,13 @@ def tabulate_mapping(text: bytes, path: str) -> pa.Table:
     columns = (
         pa.array(lists, pa.string()),
         pa.array([list(numbers) for numbers in lists.values()], pa.list_(pa.string())),
-        pa.array([list(numbers.values()) for numbers in lists.values()], pa.list_(pa.float64())),
+        pa.array([list(map(float, numbers.values())) for numbers in lists.values()], pa.list_(pa.float64())),
     )
     return pa.table(dict(zip(NAMES, columns, strict=True)))
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max)
 
 
 def _pick_predictions(value: Mapping[str, Any], path: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from glob import glob
 from typing import Any
 
-from bridgeval.errors import ConfigError
+from bridgeval.errors import BadParameterError, ConfigError, quote
 from bridgeval.io.places import is_place
 
 # A report, its page and the values of some thousand users take less.
@@ -34,6 +34,8 @@ def written_beside(path: str | os.PathLike[str]) -> Generator[str]:
     ...     os.listdir(folder)
     ['numbers.txt']
     """
+    if not isinstance(path, str | os.PathLike):
+        raise BadParameterError("a file is written to a path", quote(path), "give e.g. 'report.json'", argument="path")
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):
         yield os.fspath(path)

@@ -271,7 +271,8 @@ def write_text(text: str, path: str | os.PathLike[str] | None) -> str:
     """Returns the text, and writes it to a file if there is a path."""
     if path is not None:
         with written_beside(path) as beside:
-            Path(beside).write_text(text, encoding="utf-8")
+            # Half a surrogate pair in a name is written as its escape, which JSON reads back.
+            Path(beside).write_text(text, encoding="utf-8", errors="backslashreplace")
     return text
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bridgeval.errors import BadValueError, MisalignedError
-from bridgeval.io.frames import refuse_large
+from bridgeval.io.frames import explain_surrogate, refuse_large
 
 # Positions in a vocabulary: int32, or int64 if the ids are their own codes.
 Codes = npt.NDArray[np.signedinteger[Any]]
@@ -228,11 +228,7 @@ def _to_arrow(column: Any, what: str) -> pa.Array:
     try:
         return pa.array(column)
     except UnicodeEncodeError as error:
-        raise BadValueError(
-            f"{what} hold text that cannot be written as UTF-8",
-            f"{error.object!r:.80}",
-            "mend the text where it is read: half of a surrogate pair is no character",
-        ) from error
+        raise explain_surrogate(error, what) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         refuse_large(column, what)
         kinds = sorted({type(value).__name__ for value in column})

@@ -305,9 +305,39 @@ cli.main(["evaluate", "recs.csv", "truth.csv"])
     assert (done.returncode, done.stderr.strip()) == (130, "error: interrupted")
 
 
-def test_ctrl_c_ends_cleanly_while_a_command_is_imported(folder: Path) -> None:
-    (folder / "interrupted.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
-    program = "from bridgeval import cli; cli.COMMANDS['demo'] = 'interrupted:demo'; cli.main(['demo'])"
+@pytest.mark.parametrize(("name", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
+def test_an_import_ends_before_a_signal_unwinds_the_command(folder: Path, name: str, code: int, word: str) -> None:
+    # An import that takes the interruption for a failure, as those of C do, would be tried again half done.
+    (folder / "interrupted.py").write_text(f"""
+import signal
+try:
+    signal.raise_signal(signal.{name})
+    print("loaded")
+except BaseException as error:
+    raise ImportError from error
+""")
+    program = """
+import time
+from bridgeval import cli, config
+def run(*_):
+    import interrupted
+    time.sleep(20)
+config.run = run
+cli.main(["evaluate", "recs.csv", "truth.csv"])
+"""
+    done = python(program, folder)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "loaded\n", f"error: {word}")
+
+
+def test_an_import_without_end_is_interrupted_all_the_same(folder: Path) -> None:
+    (folder / "endless.py").write_text("import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(20)\n")
+    program = """
+from bridgeval import cli
+from bridgeval.cli import stopping
+stopping.PATIENCE = 0.1
+cli.COMMANDS["demo"] = "endless:demo"
+cli.main(["demo"])
+"""
     done = python(program, folder)
     assert (done.returncode, done.stderr.strip()) == (130, "error: interrupted")
 

@@ -102,6 +102,8 @@ def run(times: int, seed: int, names: tuple[str, ...] = ("SIGINT",)) -> int:
     """Interrupts the command so many times; prints what came of it, returns the number of faults."""
     codes: Counter[str] = Counter()
     faulty = 0
+    # A shell lets what it runs in the background ignore Ctrl-C, and so would the command.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with scratch() as folder, scratch() as scratch_folder:
         write_inputs(folder)
         process = start(folder, scratch_folder)

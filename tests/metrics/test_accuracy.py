@@ -137,7 +137,7 @@ def test_f1_of_a_custom_metric():
 def test_f1_refuses_a_metric_without_users_values():
     from bridgeval.engine.census import Census
 
-    with pytest.raises(BadParameterError, match="metric_1 of F1 must be a UserMetric"):
+    with pytest.raises(BadParameterError, match="metric_1 of F1 must be a metric with a value for each user"):
         bridgeval.metrics.F1(5, metric_1=Census())
 
 

@@ -226,7 +226,7 @@ def test_gini_of_many_lists_of_few_items():
         ('EucDistance(metrics=["Precision"], utopia=[1.0, 1.0])@2', "1 metric.* and 2 number"),
         ("EucDistance@2", "needs metrics"),
         ('Hypervolume(metrics=["Gini"], nadir=[0.0])@2', "Gini@2, which does not"),
-        ('UserMADRanking(metric="ItemCoverage")@2', "must be a UserMetric"),
+        ('UserMADRanking(metric="ItemCoverage")@2', "must be a metric with a value for each user"),
         ('Hypervolume(metrics=["Precision"], nadir=[0.0], higher=[True, True])@2', "2 number"),
     ],
 )

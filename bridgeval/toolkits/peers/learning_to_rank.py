@@ -53,17 +53,16 @@ def respell_xgboost(name: str) -> str:
     """XGBoost's own spelling as a name here: a group without relevant rows is worth 1, or 0 with the suffix "-".
 
     >>> respell_xgboost("ndcg@5-"), respell_xgboost("map-"), respell_xgboost("pre@3")
-    ('ndcg(empty="zero")@5', 'map(empty="zero")@32', 'pre@3')
+    ('ndcg(empty="zero")@5', 'map(empty="zero")', 'pre@3')
     """
-    if found := re.fullmatch(r"(ndcg|map|pre)(\([^)]*\))?(@\d+)?(-?)", name):
-        metric, given, cutoff, zero = found.groups()
-        if zero:
-            given = f'{given[:-1]}, empty="zero")' if given else '(empty="zero")'
-        return f"{metric}{given or ''}{cutoff or '@32'}"
+    if found := re.fullmatch(r"(ndcg|map|pre)(\([^)]*\))?(@\d+)?-", name):
+        metric, given, cutoff = found.groups()
+        given = f'{given[:-1]}, empty="zero")' if given else '(empty="zero")'
+        return f"{metric}{given}{cutoff or ''}"
     return name
 
 
-XGBOOST_RULES: dict[str, Any] = {"users": "shown", "ties": "given"}
+XGBOOST_RULES: dict[str, Any] = {"users": "shown", "ties": "given", "k": 32}
 XGBOOST = Convention(
     "xgboost",
     {

@@ -267,7 +267,7 @@ def test_parameters_have_warprecs_names():
         ('warprec:EFD(relevance="graded")@10', "no relevance='graded'.*'binary', 'discounted'"),
         ("warprec:ACLT(ratio=0.9)@10", "no parameter 'ratio'"),
         ('warprec:EucDistance(metric_names=["Precision"], utopia_points=[1, 1])@10', "1 metric.* and 2 number"),
-        ('warprec:F1(metric_1="Gini")@10', "must be a UserMetric"),
+        ('warprec:F1(metric_1="Gini")@10', "must be a metric with a value for each user"),
         ("warprec:AUC@10", "takes none"),
     ],
 )
