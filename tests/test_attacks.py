@@ -158,9 +158,7 @@ def test_ids_of_different_types_are_one_error_at_once_and_streamed(files, memory
     # Sorted rows are merged as they are read, others partitioned.
     for order in ("", "sorted-"):
         with pytest.raises(MisalignedError, match="user ids are integers on one side and strings on the other"):
-            bridgeval.evaluate(
-                files / f"{order}recs.parquet", files / f"{order}text.parquet", "nDCG@5", memory=memory
-            )
+            bridgeval.evaluate(files / f"{order}recs.parquet", files / f"{order}text.parquet", "nDCG@5", memory=memory)
 
 
 @pytest.mark.parametrize("memory", [None, 1])
