@@ -198,9 +198,9 @@ class Request:
 
     @property
     def _loader_gets_paths(self) -> bool:
-        from bridgeval import plugins
+        from bridgeval.loading import gets_paths
 
-        return plugins.installed().gets_paths(self.loader)
+        return gets_paths(self.loader)
 
     def _hand_on(self, path: Any, names: tuple[str, ...]) -> Any:
         """A path that the loader reads itself."""
@@ -317,7 +317,7 @@ def inspect_system(request: Request, system: str) -> Inspection:
 
 def read_input(path: str, role: str, names: tuple[str, ...] = (), text_ids: bool = False) -> Any:
     """Reads a file with the reader of its kind: a table, the scores of a matrix, or what a plugin makes of it."""
-    from bridgeval import plugins
+    from bridgeval import loading, plugins
 
     options: dict[str, Any] = ({"names": names} if names else {}) | ({"text_ids": True} if text_ids else {})
     if path == STDIN:
@@ -328,7 +328,7 @@ def read_input(path: str, role: str, names: tuple[str, ...] = (), text_ids: bool
         found: Any = parse_table(pa.BufferReader(sys.stdin.buffer.read()), "standard input", names, text_ids)
     else:
         known = plugins.installed()
-        found = known.read_with(known.reader_for(path), path, role, **options)
+        found = loading.read_with(known, loading.choose_reader(known, path), path, role, **options)
     if getattr(found, "num_rows", None) == 0:
         columns = ", ".join(map(repr, found.column_names))
         raise InputError(f"{path!r} has no rows", f"columns {columns}", "check that it was written completely")

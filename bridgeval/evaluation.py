@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 
-from bridgeval import plugins, spec
+from bridgeval import loading, plugins, spec
 from bridgeval.arguments import checked
 from bridgeval.engine.census import Census
 from bridgeval.engine.distributed import merge_over_ranks
@@ -129,7 +129,7 @@ def evaluate(
         "columns": columns,
     }
     given = {name: value for name, value in extras.items() if value is not None}
-    loaded = known.load(recommendations, relevance, loader, **given)
+    loaded = loading.load(known, recommendations, relevance, loader, **given)
     for source in loaded.sources.members.values():
         plan.check(source.offers)
         if mask_seen:

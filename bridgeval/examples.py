@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from bridgeval import plugins, spec
+from bridgeval import loading, plugins, spec
 from bridgeval.arguments import checked
 from bridgeval.engine.metric import Metric, UserMetric
 from bridgeval.engine.plan import Execution, Plan
@@ -119,7 +119,7 @@ def _read_metric(metric: str | Metric, convention: str | None) -> UserMetric:
 
 def _load(recommendations: Any, relevance: Any, evaluation: Mapping[str, Any]) -> Source:
     given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
-    return plugins.installed().load(recommendations, relevance, evaluation.get("loader"), **given).source
+    return loading.load(plugins.installed(), recommendations, relevance, evaluation.get("loader"), **given).source
 
 
 def _measure(source: Source, metric: UserMetric, k: int, how: Execution) -> tuple[dict[str, UserTable], ItemSums]:

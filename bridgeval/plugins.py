@@ -1,46 +1,33 @@
-"""Plugins: finds them, looks up what they offer by name, and isolates their failures. Built-ins use the same hooks."""
+"""Plugins: finds them, and looks up what they offer by name. Built-ins use the same hooks."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
 from bridgeval import hookspecs
-from bridgeval.errors import (
-    AmbiguousLoaderError,
-    BridgevalError,
-    DuplicateNameError,
-    InputError,
-    NoLoaderError,
-    PluginFailedError,
-    PluginWarning,
-    warn_caller,
-)
-from bridgeval.io.places import open_place
+from bridgeval.errors import BridgevalError, DuplicateNameError, PluginFailedError, PluginWarning, warn_caller
 from bridgeval.offers import KINDS
+from bridgeval.plugin_info import DISABLE, PluginInfo, blame
 
 if TYPE_CHECKING:
     from click import Command
 
     from bridgeval.convention import Convention
     from bridgeval.engine.metric import Metric
-    from bridgeval.engine.source import Source, Sources
     from bridgeval.hookspecs import Check, LazyCommand, Loader, MakeSection, Reader, Sink
 
 T = TypeVar("T")
 
 GROUP = "bridgeval"
-DISABLE = "BRIDGEVAL_DISABLE_PLUGINS"
 # Hook -> the modules of this package that implement it. Each is imported when its hook is first asked for.
 BUILTIN = {
     "bridgeval_metrics": ("bridgeval.metrics", "bridgeval.toolkits.librec"),
@@ -64,108 +51,6 @@ BUILTIN = {
     "bridgeval_report_sections": ("bridgeval.report.page.sections",),
     "bridgeval_checks": ("bridgeval.inspection.checks",),
 }
-# The reader of files that no other one claims; its files stay paths, which the loader of frames can stream.
-TABLES = "table"
-# The loaders of what readers read; any other loader that is chosen gets paths as they are.
-OF_READERS = ("frames", "scores")
-
-
-@dataclass
-class PluginInfo:
-    """One plugin as `bridgeval plugins` lists it.
-
-    Attributes:
-        name: the entry point's name; the module for built-ins.
-        distribution: its package and version.
-        state: "left out" if it could not be loaded at all.
-        problems: why it, or one of its offers, was left out.
-        ignored: hooks that this version does not have.
-        offers: kind -> names that can be asked for, as far as they were looked up.
-    """
-
-    name: str
-    distribution: str
-    state: Literal["loaded", "left out", "switched off"] = "loaded"
-    problems: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-    offers: dict[str, list[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.is_builtin = self.distribution == "bridgeval"
-
-    @property
-    def is_used(self) -> bool:
-        """Whether it comes from another package and is loaded."""
-        return not self.is_builtin and self.state == "loaded"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        package, _, version = self.distribution.rpartition(" ")
-        return {
-            "name": self.name,
-            "package": package or self.distribution,
-            "version": version if package else "",
-            "state": self.state,
-            "offers": {kind: list(names) for kind, names in self.offers.items()},
-            "problems": list(self.problems),
-            "ignored_hooks": list(self.ignored),
-        }
-
-    def __str__(self) -> str:
-        return f"plugin {self.name!r} of {self.distribution}"
-
-
-@contextmanager
-def blame(owner: PluginInfo | None, action: str) -> Iterator[None]:
-    """Turns whatever a plugin raises, SystemExit too, into a PluginFailedError that names its package.
-
-    Ctrl-C and the errors of this package, by which a plugin says what is wrong with the data, pass.
-
-    Args:
-        owner: the plugin; None or a built-in is not blamed.
-        action: what it was doing.
-    """
-    try:
-        yield
-    except BaseException as error:
-        passes = isinstance(error, KeyboardInterrupt | GeneratorExit | BridgevalError)
-        if owner is None or owner.is_builtin or passes:
-            raise
-        raise PluginFailedError(
-            f"{owner} failed in {action}",
-            " ".join(f"{type(error).__name__}: {error}".split()),
-            f"tell its authors; {DISABLE}={owner.name} switches it off",
-        ) from error
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """Objects that a loader has loaded.
-
-    Attributes:
-        loader: the loader.
-        sources: what it found; a single source has the key "".
-        owner: the plugin that offers the loader; None if the caller brought it along.
-    """
-
-    loader: Loader
-    sources: Sources
-    owner: PluginInfo | None
-
-    @property
-    def source(self) -> Source:
-        """The only source; an error if the objects hold several evaluations."""
-        if len(self.sources.members) != 1:
-            raise InputError(
-                "these recommendations hold several evaluations, but only one can be used here",
-                ", ".join(map(str, self.sources.members)) or "none",
-                "give one of them, e.g. one fold of one experiment",
-            )
-        return next(iter(self.sources.members.values()))
-
-    def blame(self) -> Any:
-        """Blames the loader's plugin for what goes wrong while its data is read."""
-        return blame(self.owner, f"loader {self.loader.name!r}, reading the data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,104 +108,6 @@ class Plugins:
         """The plugin that offers something; `kind` is one of KINDS."""
         getattr(self, kind)
         return self._owners.get((kind, name))
-
-    def load(
-        self, recommendations: Any, relevance: Any, choice: str | Loader | None = None, /, **extras: Any
-    ) -> Loaded:
-        """Loads objects; files of a kind that a reader claims are read first, unless the loader chosen reads files.
-
-        Args:
-            recommendations, relevance, **extras: as for `Loader.load`.
-            choice: a loader or its name; None takes the only one that recognizes the objects.
-        """
-        if not self.gets_paths(choice):
-            recommendations = self.read_file(recommendations, "recommendations")
-            relevance = self.read_file(relevance, "relevance")
-            extras = {role: self.read_file(value, role) for role, value in extras.items()}
-            if isinstance(context := extras.get("context"), Mapping):
-                opened = {name: open_place(value) for name, value in context.items()}
-                extras["context"] = {name: self.read_file(value, "context") for name, value in opened.items()}
-        # Only here: the commands that list plugins need nothing of the engine.
-        from bridgeval.engine.source import Sources
-
-        loader = self.loader_for(recommendations, relevance, choice)
-        owner = self.find_owner("loaders", loader.name) if self.loaders.get(loader.name) is loader else None
-        with blame(owner, f"loader {loader.name!r}"):
-            found: Any = loader.load(recommendations, relevance, **extras)
-        if hasattr(found, "offers") and hasattr(found, "run"):
-            found = Sources({"": found}, itemgetter(""))
-        if not isinstance(found, Sources):
-            raise PluginFailedError(
-                f"the loader {loader.name!r}{f' of {owner}' if owner else ''} loads no source",
-                f"{found!r}",
-                "return a Source, e.g. that of make_source",
-            )
-        return Loaded(loader, found, owner)
-
-    def gets_paths(self, choice: str | Loader | None) -> bool:
-        """Whether a loader was chosen that gets paths as they are, and reads the files itself."""
-        return choice is not None and choice not in OF_READERS
-
-    def read_file(self, value: Any, role: str, **options: Any) -> Any:
-        """The content of a file, if `value` is the path of a kind of file that is no table; else `value`."""
-        if not isinstance(value, str | os.PathLike):
-            return value
-        path = os.fspath(value)
-        reader = self.reader_for(path)
-        return value if reader.name == TABLES else self.read_with(reader, path, role, **options)
-
-    def read_with(self, reader: Reader, path: str, role: str, **options: Any) -> Any:
-        """The content of a file, as its reader returns it."""
-        with blame(self.find_owner("readers", reader.name), f"reader {reader.name!r} with {path!r}"):
-            return reader.read(path, role, **options)
-
-    def reader_for(self, path: str) -> Reader:
-        """The reader with the longest suffix that a file's name ends with; else that of tables."""
-        ends = {suffix: one for one in self.readers.values() for suffix in one.suffixes if path.endswith(suffix)}
-        return ends[max(ends, key=len)] if ends else self.readers[TABLES]
-
-    def loader_for(self, recommendations: Any, relevance: Any, choice: str | Loader | None = None) -> Loader:
-        """The loader chosen, by name or as an object; without a choice the only one that recognizes the objects."""
-        if choice is not None and not isinstance(choice, str):
-            return choice
-        if choice is not None:
-            if choice not in self.loaders:
-                raise NoLoaderError(
-                    f"there is no loader {choice!r}",
-                    f"loaders {', '.join(self.loaders)}",
-                    self.explain_absence() or "see `bridgeval plugins`",
-                )
-            return self.loaders[choice]
-        fitting = [
-            loader
-            for name, loader in self.loaders.items()
-            if self.attempt(
-                self._owners.get(("loaders", name)),
-                f"recognizes of its loader {name!r}",
-                False,
-                _recognizes,
-                loader,
-                recommendations,
-                relevance,
-            )
-        ]
-        if len(fitting) == 1:
-            return fitting[0]
-        kinds = f"{type(recommendations).__name__} and {type(relevance).__name__}"
-        if not fitting:
-            raise NoLoaderError(
-                "no loader recognizes these recommendations and relevance",
-                kinds,
-                f"{_suggest_form(recommendations, relevance)}; loaders: {', '.join(self.loaders)}",
-            )
-        names = [loader.name for loader in fitting]
-        raise AmbiguousLoaderError(
-            f"several loaders recognize these objects: {', '.join(names)}",
-            kinds,
-            "choose one with {argument}",
-            argument="loader",
-            value=names[0],
-        )
 
     def explain_absence(self) -> str:
         """A sentence about plugins that could offer what is missing; empty if all are loaded."""
@@ -403,26 +190,8 @@ class Plugins:
             yield infos[name], found[name]
 
 
-def _recognizes(loader: Loader, recommendations: Any, relevance: Any) -> bool:
-    return bool(loader.recognizes(recommendations, relevance))
-
-
 def _list_offers(implementation: Callable[[], Iterable[Any]]) -> list[Any]:
     return list(implementation())
-
-
-def _suggest_form(recommendations: Any, relevance: Any) -> str:
-    """A hint for objects that no loader reads."""
-    for value in (recommendations, relevance):
-        if len(getattr(value, "shape", ())) == 2 and not hasattr(value, "columns"):
-            return "a matrix of scores belongs in bridgeval.Scores(matrix), rows of users and items in a data frame"
-        if type(value).__name__ in ("DatasetDict", "IterableDatasetDict"):
-            return f"give one of its splits, e.g. datasets[{next(iter(value), 'test')!r}]"
-        if isinstance(value, list):
-            return "rows belong in a data frame, e.g. pandas.DataFrame(rows, columns=['user_id', 'item_id'])"
-    if relevance is None:
-        return "give the relevance too: evaluate(recommendations, relevance, metrics)"
-    return "give data frames, mappings by user or file paths"
 
 
 def load_plugins(disabled: Iterable[str] = (), entry_points: Iterable[tuple[str, EntryPoint]] | None = None) -> Plugins:

@@ -14,7 +14,7 @@ from bridgeval import plugins as installed_plugins
 from bridgeval.engine.blocks import WHOLE
 from bridgeval.engine.metric import Metric, literal
 from bridgeval.errors import BadParameterError, PluginFailedError, SpecError, UnknownMetricError
-from bridgeval.plugins import blame
+from bridgeval.plugin_info import blame
 
 if TYPE_CHECKING:
     from bridgeval.convention import Convention
@@ -111,13 +111,16 @@ def name_all(
 
 
 def _suggest_object(asked: Any) -> str:
-    if isinstance(asked, type) and not issubclass(asked, Metric):
-        return (
-            "a class that was written for a toolkit becomes one by the function `ported` of that toolkit, "
-            f"e.g. bridgeval.toolkits.warprec.ported({asked.__name__})(k=10)"
-        )
+    """A hint for what is no metric: a class, or an object of a class that was written for a toolkit."""
+    kind = asked if isinstance(asked, type) else type(asked)
+    if issubclass(kind, Metric):
+        return f"that is a class: give its name, or an object, e.g. {kind.__name__}(...)"
+    bases = [base.__module__.split(".") for base in kind.__mro__]
+    toolkit = next((".".join(parts[:3]) for parts in bases if parts[:2] == ["bridgeval", "toolkits"]), "")
+    if toolkit:
+        return f"a class that was written for a toolkit becomes one by `ported`: {toolkit}.ported({kind.__name__})(...)"
     if isinstance(asked, type):
-        return f"that is a class: give its name, or an object, e.g. {asked.__name__}(...)"
+        return f"let {kind.__name__} inherit from a base of bridgeval.plugin, or of one of bridgeval.toolkits"
     return "e.g. 'nDCG@10' or bridgeval.metrics.nDCG(10)"
 
 

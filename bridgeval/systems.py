@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import torch
 
-from bridgeval import plugins, spec
+from bridgeval import loading, plugins, spec
 from bridgeval.arguments import checked
 from bridgeval.engine.metric import Metric
 from bridgeval.engine.plan import Execution, Plan
@@ -311,7 +311,7 @@ def _draw_halves(
 def _deal(value: Any, relevance: Any, plan: Plan, seed: int, evaluation: Mapping[str, Any]) -> Any:
     """Evaluates a plan on groups of users; returns a DealtState."""
     given = {name: one for name, one in evaluation.items() if one is not None and name not in NOT_LOADED}
-    source = plugins.installed().load(value, relevance, evaluation.get("loader"), **given).source
+    source = loading.load(plugins.installed(), value, relevance, evaluation.get("loader"), **given).source
     (state,) = source.run(Plan.of([Dealt(plan, seed)]), Execution(torch.device("cpu"), evaluation.get("batch_size")))
     return state
 

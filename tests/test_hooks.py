@@ -9,6 +9,7 @@ import pytest
 import bridgeval
 from bridgeval import plugins
 from bridgeval.errors import BadParameterError, PluginFailedError, PluginWarning
+from bridgeval.loading import choose_reader
 from tests.test_plugins import info, plugin  # noqa: F401  (a fixture)
 
 SHOWN, RELEVANT = {"ann": ["tea", "rum"], "bob": ["gin", "tea"]}, {"ann": ["rum"], "bob": ["ale"]}
@@ -96,7 +97,7 @@ def test_a_reader_is_used_by_the_command_too(install, colons, monkeypatch, capsy
 def test_no_reader_takes_a_suffix_of_a_built_in(install):
     found = install(READER.replace('".colons"', '".colons", ".csv"'))
     with pytest.warns(PluginWarning, match=r"reader 'colons' of plugin 'own'.* \.csv files are read by 'table'"):
-        assert found.reader_for("a.csv").name == "table"
+        assert choose_reader(found, "a.csv").name == "table"
 
 
 def test_a_reader_that_fails_is_named(install, colons):

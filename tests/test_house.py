@@ -30,7 +30,7 @@ LAYERS = (
     ("tables",),
     ("batch",),
     ("engine",),
-    ("convention", "hookspecs", "offers", "plugins", "spec"),
+    ("convention", "hookspecs", "loading", "offers", "plugin_info", "plugins", "spec"),
     ("metrics",),
     ("stats", "inspection"),
     ("report",),
@@ -204,7 +204,7 @@ def guests() -> dict[str, ast.AST]:
 
 
 def code_blocks(text: str) -> Iterator[str]:
-    for block in re.findall(r"```python(?: integration)?\n(.*?)```", text, re.DOTALL):
+    for block in re.findall(r"```python(?: integration| torchrun)?\n(.*?)```", text, re.DOTALL):
         examples = doctest.DocTestParser().get_examples(block)
         code = "".join(example.source for example in examples) if examples else block
         try:

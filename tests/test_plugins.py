@@ -15,7 +15,9 @@ import pytest
 import bridgeval
 from bridgeval import hookspecs, plugins
 from bridgeval.errors import AmbiguousLoaderError, NoLoaderError, PluginWarning, UnknownMetricError
+from bridgeval.loading import choose_loader
 from bridgeval.offers import KINDS
+from bridgeval.plugin_info import DISABLE, PluginInfo
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "plugins.md"
@@ -70,7 +72,7 @@ def plugin(tmp_path, monkeypatch):
         sys.modules.pop(module, None)
 
 
-def info(found: plugins.Plugins, name: str) -> plugins.PluginInfo:
+def info(found: plugins.Plugins, name: str) -> PluginInfo:
     (one,) = [info for info in found.infos if info.name == name]
     return one
 
@@ -79,7 +81,7 @@ def test_a_metric_of_a_plugin_is_found_by_name(plugin):
     found = plugins.load_plugins(entry_points=[plugin(METRIC.format(name="OwnMetric"))])
 
     assert [str(metric) for metric in bridgeval.parse("ownmetric@3", plugins=found)] == ["OwnMetric@3"]
-    assert info(found, "own") == plugins.PluginInfo("own", "own-package 1.0", offers={"metrics": ["OwnMetric"]})
+    assert info(found, "own") == PluginInfo("own", "own-package 1.0", offers={"metrics": ["OwnMetric"]})
     assert found.find_owner("metrics", "OwnMetric") is info(found, "own")
 
 
@@ -160,7 +162,7 @@ def test_a_loader_that_fails_to_recognize_is_reported_and_the_rest_goes_on(plugi
     with pytest.warns(
         PluginWarning, match=r"'own' of own-package 1.0 failed in recognizes of its loader 'moody'.*mood"
     ):
-        assert found.loader_for({}, {}).name == "mapping"
+        assert choose_loader(found, {}, {}).name == "mapping"
 
 
 def test_two_loaders_of_one_name_are_reported_and_the_first_stays(plugin):
@@ -186,13 +188,13 @@ def test_two_loaders_that_fit_are_an_error_that_names_both(plugin):
     found = plugins.load_plugins(entry_points=[plugin(LOADER.format(name="greedy"))])
 
     with pytest.raises(AmbiguousLoaderError, match=r"mapping, greedy.*loader='mapping'"):
-        found.loader_for({}, {})
-    assert found.loader_for({}, {}, "greedy").name == "greedy"
+        choose_loader(found, {}, {})
+    assert choose_loader(found, {}, {}, "greedy").name == "greedy"
 
 
 def test_no_loader_that_fits_is_an_error_that_lists_them():
     with pytest.raises(NoLoaderError, match=r"object and object.*mapping"):
-        plugins.installed().loader_for(object(), object())
+        choose_loader(plugins.installed(), object(), object())
 
 
 @pytest.mark.parametrize("off", ["own", "all", "other, own"])
@@ -237,7 +239,7 @@ def test_an_installed_package_is_found_by_its_entry_point():
 
 @pytest.mark.usefixtures("on_path")
 def test_the_variable_switches_an_installed_package_off(monkeypatch):
-    monkeypatch.setenv(plugins.DISABLE, "hello")
+    monkeypatch.setenv(DISABLE, "hello")
     plugins._installed.cache_clear()
     try:
         assert info(plugins.installed(), "hello").state == "switched off"

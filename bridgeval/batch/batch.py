@@ -178,7 +178,7 @@ class ListBatch:
     def valid(self) -> Tensor:
         if self.uniform:
             return torch.ones((len(self.lists.offsets) - 1, self.width), dtype=torch.bool, device=self.device)
-        return self._places < self.lengths[:, None]
+        return ~self._invalid
 
     @cached_property
     def items(self) -> Tensor:
@@ -251,7 +251,7 @@ class ListBatch:
 
     @cached_property
     def _invalid(self) -> Tensor:
-        return ~self.valid
+        return self._places >= self.lengths[:, None]
 
     def _lay_out(self, values: Tensor, fill: float) -> Tensor:
         shape = (len(self.lists.offsets) - 1, self.width)

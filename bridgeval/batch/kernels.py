@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from itertools import accumulate, pairwise
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
@@ -29,6 +29,8 @@ Counts = tuple[Tensor, Tensor]
 FEW_ROWS = 256
 # Bars that all cells of their rows are compared with at once on a GPU.
 BARS_AT_ONCE = 16
+# With more bars than these a GPU sorts the rows instead: that moves about 120 bytes for each cell, and a comparison 4.
+MOST_COMPARED = 32
 # Rows are sorted a few at a time, so that their keys stay in the cache: twice as fast as all at once.
 CELLS_PER_PIECE = 1 << 17
 
@@ -281,8 +283,9 @@ def count_above(cells: Tensor, bars: Tensor, first: Tensor | None = None, own: T
     >>> count_above(torch.tensor([[3.0, 1.0, 2.0, 2.0]]), torch.tensor([[2.0, torch.nan]]))
     (tensor([[1, 0]]), tensor([[2, 0]]))
     """
+    if first is None and bars.shape[1] > MOST_COMPARED:
+        return _search_sorted(cells, bars)
     above, equal = [], []
-    # Flags [B, 16, N]: one trip over the cells for all bars. A sort would move more, unless there are very many bars.
     for start in range(0, max(bars.shape[1], 1), BARS_AT_ONCE):
         some = slice(start, start + BARS_AT_ONCE)
         same = cells[:, None] == bars[:, some, None]
@@ -292,6 +295,16 @@ def count_above(cells: Tensor, bars: Tensor, first: Tensor | None = None, own: T
         above.append(count_true(higher))
         equal.append(count_true(same) if first is None else torch.zeros_like(above[-1]))
     return (above[0], equal[0]) if len(above) == 1 else (torch.cat(above, 1), torch.cat(equal, 1))
+
+
+def _search_sorted(cells: Tensor, bars: Tensor) -> Counts:
+    """`count_above` without precedence, by a sort of each row."""
+    missing, bars = cells != cells, bars.contiguous()
+    in_order = torch.sort(cells.masked_fill(missing, torch.inf), dim=1).values
+    below, up_to = torch.searchsorted(in_order, bars), torch.searchsorted(in_order, bars, right=True)
+    # A bar of NaN is searched behind all cells.
+    numbers = cells.shape[1] - count_true(missing)[:, None]
+    return (numbers - up_to).clamp_(min=0), up_to - below
 
 
 @count_above.on_cpu
@@ -474,9 +487,15 @@ def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Ten
     (tensor([1., 2.], dtype=torch.float64), tensor([2.0000, 0.5000], dtype=torch.float64))
     """
     # A GPU has no deterministic bincount with weights, and waits in every bincount.
-    values = torch.ones_like(codes, dtype=torch.float64) if weights is None else weights.double()
+    values = _make_one(codes.device).expand(codes.numel()) if weights is None else weights.double().reshape(-1)
     sums = torch.zeros(count + 1, dtype=torch.float64, device=codes.device)
-    return sums.index_add_(0, codes.reshape(-1), values.reshape(-1))[:count]
+    return sums.index_add_(0, codes.reshape(-1), values)[:count]
+
+
+@cache
+def _make_one(device: torch.device) -> Tensor:
+    """1.0, made once for each device: metrics count a lot."""
+    return torch.ones((), dtype=torch.float64, device=device)
 
 
 @sum_by_code.on_cpu
@@ -548,12 +567,10 @@ def measure_rows(values: Tensor, counted: Tensor) -> tuple[Tensor, Tensor, Tenso
     >>> measure_rows(torch.tensor([[1.0, 2.0, 9.0]]), torch.tensor([[True, True, False]]))
     (tensor([2]), tensor([1.5000]), tensor([0.5000]), tensor([0]))
     """
-    kept = counted & (values == values)
-    values = values.masked_fill(~kept, 0)
-    count = count_true(kept)
-    mean = values.sum(1) / count
-    gaps = (values - mean[:, None]) * kept
-    return count, mean, (gaps * gaps).sum(1), count_true(counted) - count
+    values = values.masked_fill(~counted, torch.nan)
+    count = count_true(values == values)
+    mean = values.nansum(1) / count
+    return count, mean, (values - mean[:, None]).square().nansum(1), count_true(counted) - count
 
 
 def sum_at_cutoffs(

@@ -229,22 +229,26 @@ def _rank_scores(shown: ScoreBatch, ranking: Ranking, depth: int | None) -> Rank
     values, index, valid = values[:, :depth], index[:, :depth], valid[:, :depth]
     rows = torch.nonzero(tied.any(1)).flatten()
     if len(rows):
-        precedence = TIES[ranking.ties](shown.columns.codes[None], shown)[0]
-        index = index.clone()
+        precedence, best = TIES[ranking.ties](shown.columns.codes[None], shown)[0], index[rows]
         if depth < shown.width:
             # To find the rows with a tie at the last place takes one more wait: a GPU cuts all that have any tie.
-            across = rows[tied[rows, depth - 1]] if rows.is_cpu else rows
-            index[across] = _cut_ties(shown.scores[across], values[across, -1:], precedence, depth)
-        scores = shown.scores[rows].gather(1, index[rows])
-        index[rows] = index[rows].gather(1, order_by_score(scores, precedence[index[rows]]))
+            across = tied[rows, depth - 1] if rows.is_cpu else slice(None)
+            cut = rows[across]
+            best[across] = _cut_ties(shown.scores[cut], values[cut, -1:], precedence, depth, shown.pad)
+        order = order_by_score(shown.scores[rows[:, None], best], precedence[best])
+        index = index.clone()
+        index[rows] = best.gather(1, order)
     items = shown.columns.codes[index].masked_fill_(~valid, shown.pad)
     return RankedLists(items, valid, index, shown.pad)
 
 
-def _cut_ties(scores: Tensor, bar: Tensor, precedence: Tensor, depth: int) -> Tensor:
-    """The best `depth` columns of rows in which several columns score `bar` and not all of them fit."""
-    first = precedence + 1
-    order = torch.where(scores == bar, first, 0) + (scores > bar) * (first + first.max())
+def _cut_ties(scores: Tensor, bar: Tensor, precedence: Tensor, depth: int, largest: int) -> Tensor:
+    """The best `depth` columns of rows in which several columns score `bar` and not all of them fit.
+
+    Args:
+        precedence: `[N]` integers from 0 to `largest`.
+    """
+    order = torch.add(precedence, scores > bar, alpha=largest + 1).masked_fill_(scores < bar, -1)
     return torch.topk(order, depth, dim=1, sorted=False).indices
 
 

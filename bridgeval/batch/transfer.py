@@ -32,7 +32,8 @@ def to_tensor(array: npt.NDArray[Any], device: torch.device | None = None) -> Te
 
     Arrow's arrays are read-only. torch has no such thing and warns, and to silence a warning is not safe in threads.
     """
-    return torch.from_numpy(array if array.flags.writeable else np.asarray(_Writable(array))).to(device)
+    tensor = torch.from_numpy(array if array.flags.writeable else np.asarray(_Writable(array)))
+    return tensor if device is None else send(tensor, device)
 
 
 @dataclass(frozen=True)

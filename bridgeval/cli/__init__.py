@@ -99,7 +99,7 @@ class Program(click.Group):
             raise
         except Exception:
             if PLUGIN in ctx.meta:
-                from bridgeval.plugins import blame
+                from bridgeval.plugin_info import blame
 
                 with blame(ctx.meta[PLUGIN], f"the command {ctx.invoked_subcommand!r}"):
                     raise
@@ -116,6 +116,7 @@ def load_command(target: str) -> click.Command:
 def _find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
     """The command of that name that a plugin offers."""
     from bridgeval import plugins
+    from bridgeval.plugin_info import blame
 
     known = plugins.installed()
     offered = known.commands.get(name)
@@ -124,7 +125,7 @@ def _find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
     ctx.meta[PLUGIN] = known.find_owner("commands", name)
     if isinstance(offered, click.Command):
         return offered
-    with plugins.blame(ctx.meta[PLUGIN], f"the command {name!r}"):
+    with blame(ctx.meta[PLUGIN], f"the command {name!r}"):
         return load_command(offered.target)
 
 

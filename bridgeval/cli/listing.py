@@ -60,6 +60,7 @@ def metrics(name: str | None, convention: str | None, conventions: bool) -> None
 def plugins(as_json: bool) -> None:
     """List plugins, the package of each, what it offers, and every problem with it."""
     from bridgeval import plugins as installed_plugins
+    from bridgeval.plugin_info import DISABLE
 
     # The table below has the same information.
     with warnings.catch_warnings(action="ignore", category=PluginWarning):
@@ -80,7 +81,7 @@ def plugins(as_json: bool) -> None:
             click.echo(wrap(f"- problem of {info.name}: {problem}"))
         for hook in info.ignored:
             click.echo(wrap(f"- {info.name}: {hook} is ignored, this version of bridgeval has no such hook"))
-    click.echo(f"disable some with {installed_plugins.DISABLE}=name,name (or =all); --json lists every name")
+    click.echo(f"disable some with {DISABLE}=name,name (or =all); --json lists every name")
 
 
 def _count_offers(offers: Mapping[str, list[str]]) -> str:

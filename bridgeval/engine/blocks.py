@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -158,7 +159,7 @@ class Blocks:
     @property
     def ends(self) -> Tensor:
         """`[cutoffs]` int64: the cutoffs, uploaded once for all batches."""
-        make = lambda: torch.tensor(self.cutoffs, dtype=torch.int64, device=self.device)  # noqa: E731
+        make = lambda: to_tensor(np.array(self.cutoffs, dtype=np.int64), self.device)  # noqa: E731
         return self.lookup.once(("cutoffs", self.cutoffs), make)
 
     @cached_property

@@ -78,9 +78,9 @@ class Census(Metric):
             "repeated_shown": shown.repeated,
             "repeated_relevant": truth.repeated,
         }
+        seen = shown.seen_count if shown.has("score") else 0
         if shown.has("score"):
-            seen = shown.seen_count
-            sums |= {"masked": shown.masked_count - seen, "seen": seen}
+            sums |= {"masked": shown.masked_count, "seen": seen}
         if blocks.batch.has_user_column("hidden_count"):
             sums["seen"] = blocks.batch.user_columns["hidden_count"].sum()
         if blocks.lookup.context.catalogue is not None:
@@ -116,6 +116,8 @@ class Census(Metric):
                 "short_lists": np.count_nonzero(counted & (listed < (self.depth or 0))),
                 "constant": np.count_nonzero(constant & (n_shown > 1)),
             }
+            if "masked" in counts:
+                counts["masked"] -= seen
             return Counts(Sums({name: int(count) for name, count in counts.items()}), float(lowest), float(highest))
 
         return blocks.finish(add_up, counted, blocks[ShownCount()], constant, *pending.values())

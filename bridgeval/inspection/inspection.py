@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bridgeval import plugins, spec
+from bridgeval import loading, plugins, spec
 from bridgeval.arguments import checked
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import BridgevalError, MisalignedError, PluginError
@@ -56,18 +56,18 @@ def inspect(
     headline = _headline(spec.parse_all(metrics, convention))
     found: list[Finding] = []
     known = plugins.installed()
-    reads_files = known.gets_paths(loader)
+    reads_files = loading.gets_paths(loader)
     if not reads_files:
-        recommendations = known.read_file(recommendations, "recommendations")
-        relevance = known.read_file(relevance, "relevance")
-        extras = {role: known.read_file(value, role) for role, value in extras.items()}
+        recommendations = loading.read_file(known, recommendations, "recommendations")
+        relevance = loading.read_file(known, relevance, "relevance")
+        extras = {role: loading.read_file(known, value, role) for role, value in extras.items()}
         recommendations = drop_missing(recommendations, "recommendations", columns, found)
         relevance = drop_missing(relevance, "relevance", columns, found)
     try:
         history = extras.get("history") if reads_files else open_table(extras.get("history"))
         if early := find_early_truth(relevance, history, columns):
             found.append(Finding(early.key, "alarm", early.what, early.effect, early.count))
-        loaded = known.load(recommendations, relevance, loader, columns=columns, **extras)
+        loaded = loading.load(known, recommendations, relevance, loader, columns=columns, **extras)
         # Several sources, as those of a study, are not inspected.
         source: Any = loaded.sources.members.get("")
         with loaded.blame():

@@ -584,7 +584,7 @@ class F1(PrefixMetric):
         x, y = (blocks[PartValues(part)] for part in self.parts)
         weight = self.beta**2
         below = weight * x + y
-        values = torch.where(below == 0, 0.0, (1 + weight) * x * y / below)
+        values = ((1 + weight) * x * y / below).masked_fill(below == 0, 0)
         return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
 
 
@@ -655,7 +655,7 @@ class AUC(UserMetric):
             return super().update(blocks)
         defined, values = self.counted(blocks), self.values(blocks)
         if self.negatives == "ranked":
-            defined = defined & ~values.isnan()
+            defined = defined & (values == values)
         relevant = blocks[RelevantCount(self.relevance)] * defined
         total = torch.where(defined, values * relevant, 0.0).sum()
         return Sums({"total": total, "relevant": relevant.sum(), "users": defined.sum()})

@@ -19,7 +19,7 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.feature_bits import FeatureBits, count_features
+from bridgeval.metrics.blocks.feature_bits import FeatureBits, count_bits, count_features, unite_features
 from bridgeval.metrics.blocks.hits import HitPlaces
 from bridgeval.metrics.blocks.listed_items import (
     Among,
@@ -159,34 +159,26 @@ class SRecall(TopKMetric):
         return super().needs() | Needs(context=frozenset({"item features"}))
 
     def values(self, blocks: Blocks) -> Tensor:
-        found = blocks[HitTopics(self.ranking, self.relevance)].up_to(self.k)
-        there = blocks[RelevantTopics(self.relevance)]
-        return torch.where(there > 0, found / there, 0.0 if self.undefined == "zero" else torch.nan)
+        found, there = blocks[TopicCounts(self.ranking, self.relevance)]
+        missing = 0.0 if self.undefined == "zero" else torch.nan
+        return (found.up_to(self.k) / there).masked_fill(there == 0, missing)
 
 
 @dataclass(frozen=True)
-class HitTopics(Block[Cumulative]):
-    """The number of different features of the hits in the first k places: `[B]` float64."""
+class TopicCounts(Block[tuple[Cumulative, Tensor]]):
+    """The number of different features of the hits in the first k places, and of all relevant items: `[B]` float64."""
 
     ranking: Ranking
     relevance: Relevance
 
-    def make(self, blocks: Blocks) -> Cumulative:
+    def make(self, blocks: Blocks) -> tuple[Cumulative, Tensor]:
         hits, shown = blocks[HitPlaces(self.ranking, self.relevance)], blocks[Ranked(self.ranking)]
-        items = shown.items.new_full(shown.items.shape[::-1], shown.pad)
-        items[hits.places, hits.rows] = hits.items
-        return count_features(blocks[FeatureBits(positive=True)], items, blocks.cutoffs)
-
-
-@dataclass(frozen=True)
-class RelevantTopics(Block[Tensor]):
-    """The number of different features of each user's relevant items: `[B]` float64."""
-
-    relevance: Relevance
-
-    def make(self, blocks: Blocks) -> Tensor:
-        items = blocks[Relevant(self.relevance)].items.t().contiguous()
-        return count_features(blocks[FeatureBits(positive=True)], items, (len(items),)).up_to(len(items))
+        words, relevant = blocks[FeatureBits(positive=True)], blocks[Relevant(self.relevance)].items.t()
+        found = shown.items.new_full(shown.items.shape[::-1], shown.pad)
+        found[hits.places, hits.rows] = hits.items
+        joined = [unite_features(words, found, blocks.cutoffs), unite_features(words, relevant, (len(relevant),))]
+        counts = count_bits(torch.cat(joined, 1)).sum(0).double()
+        return Cumulative(blocks.cutoffs, counts[:-1]), counts[-1]
 
 
 @dataclass(frozen=True)

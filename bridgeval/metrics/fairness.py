@@ -48,8 +48,6 @@ from bridgeval.metrics.blocks.item_groups import (
 from bridgeval.metrics.blocks.item_sums import HitScores, ItemGains, ItemScores, ScoreSums
 from bridgeval.metrics.blocks.listed_items import HistoryCells, ItemCounts, counted_items, population
 
-ITEM_GROUPS = Needs(context=frozenset({"item groups", "catalogue"}))
-
 
 @dataclass(frozen=True)
 class REO(TotalMetric):
@@ -65,7 +63,7 @@ class REO(TotalMetric):
 
     >>> import bridgeval
     >>> groups = {"a": "jazz", "b": "rock"}
-    >>> report = bridgeval.evaluate({1: ["a"]}, {1: ["a", "b"]}, "REO@1", item_groups=groups, catalogue=["a", "b"])
+    >>> report = bridgeval.evaluate({1: ["a"]}, {1: ["a", "b"]}, "REO@1", item_groups=groups)
     >>> dict(report)
     {'REO@1': 1.0, 'REO@1[jazz]': 1.0, 'REO@1[rock]': 0.0}
     """
@@ -80,7 +78,7 @@ class REO(TotalMetric):
     undefined: Undefined = field(default="nan", kw_only=True)
 
     def needs(self) -> Needs:
-        return super().needs() | ITEM_GROUPS
+        return super().needs() | Needs(context=frozenset({"item groups"}))
 
     def update(self, blocks: Blocks) -> Tally:
         groups = ItemGroups()
@@ -123,7 +121,7 @@ class RSP(TotalMetric):
     undefined: Undefined = field(default="nan", kw_only=True)
 
     def needs(self) -> Needs:
-        needs = super().needs() | ITEM_GROUPS
+        needs = super().needs() | Needs(context=frozenset({"item groups", "catalogue"}))
         if self.candidates == "unseen":
             return needs | Needs(lists=frozenset({"history lists"}))
         if self.candidates == "estimated":
@@ -277,7 +275,7 @@ class UserDeviation(TotalMetric):
 
     def update(self, blocks: Blocks) -> Tally:
         values = self.user_values(blocks)
-        has_value = self.counted(blocks) & ~values.isnan()
+        has_value = self.counted(blocks) & (values == values)
         size = user_group_count(blocks)
         groups = blocks[UserGroups()].masked_fill(~has_value, size)
         sums = {

@@ -209,7 +209,7 @@ class JudgedAbove(Block[tuple[Tensor, Tensor, Tensor]]):
     def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
         hits = blocks[HitPlaces(self.ranking, self.relevance)]
         irrelevant = blocks[JudgedPlaces(self.ranking)] & ~blocks[Hits(self.ranking, self.relevance)]
-        return hits.rows, hits.ordinals - 1, irrelevant.cumsum(1).double()[hits.rows, hits.places]
+        return hits.rows, (hits.ordinals - 1).double(), irrelevant.cumsum(1).double()[hits.rows, hits.places]
 
 
 def _mean_over_relevant(blocks: Blocks, relevance: Relevance, rows: Tensor, values: Tensor) -> Tensor:

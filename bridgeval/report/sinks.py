@@ -12,7 +12,7 @@ from typing import Any
 from bridgeval import plugins
 from bridgeval.errors import BadParameterError, ConfigError
 from bridgeval.hookspecs import Sink, hookimpl
-from bridgeval.plugins import blame
+from bridgeval.plugin_info import blame
 from bridgeval.report.exports import Exports, make_plain
 
 

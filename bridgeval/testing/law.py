@@ -107,6 +107,6 @@ def blame_error(error: BaseException) -> tuple[str, str]:
             "return what the base asks for: plain tensors of numbers, without gradients, and states that merge",
         )
     return (
-        "its own code raises for data that occur: short and empty lists, users without relevant items, k beyond a list",
-        "make it answer for such users too, with NaN where it is undefined",
+        "its own code raises for data that occur: short and empty lists, users whom one side lacks, k beyond a list",
+        "make it answer for such users too; a metric gives NaN where it is undefined",
     )

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from bridgeval import plugins
+from bridgeval.batch.ranking import Ranking
 from bridgeval.batch.scores import Scores
 from bridgeval.engine.blocks import Blocks, ItemColumn
 from bridgeval.engine.metric import Metric, TopKMetric
@@ -31,7 +32,7 @@ from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalWarning
 from bridgeval.evaluation import evaluate
 from bridgeval.hookspecs import Loader
-from bridgeval.metrics import MAE, MRR, Precision, Recall, nDCG
+from bridgeval.metrics import MAE, MRR, NumRetrieved, Precision, Recall, nDCG
 from bridgeval.spec import parse
 from bridgeval.testing.law import Law, describe_error, keep_laws, law, refuse, require
 from bridgeval.testing.process import find_changes, look_at_process, other_process
@@ -46,6 +47,8 @@ METRICS: tuple[Metric, ...] = (
     MRR(9, over="per_user"),
     MAE(over="per_user"),
 )
+# The rows that are not masked, of each user.
+ROWS: Metric = NumRetrieved(10**6, ranking=Ranking(duplicates="all"), users="any", over="per_user")
 # Metrics that read extras; those whose needs a source offers are compared.
 OF_EXTRAS = (
     "ARP@5",
@@ -217,6 +220,27 @@ def it_gives_what_the_data_give(trial: LoaderTrial) -> None:
 
 
 @law(
+    "it adds no rows",
+    cause="rows that are read or joined twice, or a score of -inf, which masks an item, that becomes another",
+    remedy="give each row once, and its score as it is",
+)
+def it_adds_no_rows(trial: LoaderTrial) -> None:
+    """No list has more rows than in the world, counting those that are repeated; fewer are no fault."""
+    expected, found = (
+        run(source, (ROWS,))[ROWS].per_user
+        for source in (make_source(trial.world.recommendations, trial.world.relevance), trial.source)
+    )
+    assert expected is not None
+    assert found is not None
+    counts = expected.to_dict()
+    for user, rows in found.to_dict().items():
+        require(
+            rows <= counts.get(user, 0),
+            f"user {user!r} has {rows:g} rows that are not masked, and {counts.get(user, 0):g} are given",
+        )
+
+
+@law(
     "it gives the same in batches",
     cause="a source with a run of its own",
     remedy="use LocalSource",
@@ -372,40 +396,47 @@ def _move_away(path: Path) -> Iterator[None]:
 
 @law(
     "evaluate gives the same",
-    cause="an argument of evaluate that load does not take, or a source without offers, label and run",
+    cause="an argument of evaluate that load does not take or drops, or a source without offers, label and run",
     remedy="let load take **extras, and return LocalSource, DeferredSource or what make_source gives",
 )
 def evaluate_gives_the_same(trial: LoaderTrial) -> None:
     """`evaluate` by this loader gives what it gives by the built-in loader of mappings: numbers, users, users' values.
 
-    `load` takes `columns=None`, as every argument of `evaluate`. With a history it is tried with `mask_seen=True` too.
+    `load` takes `columns=None`, as every argument of `evaluate`. If it takes a history, it is tried with a frame
+    of what is shown too, with `mask_seen=True` and a column of items that `columns=` names.
     """
     given = {name: trial.world.extras[name] for name in trial.extras if name in trial.world.extras}
-    trial.loader.load(trial.recommendations, trial.relevance, **{"columns": None, **trial.extras})
+    try:
+        trial.loader.load(trial.recommendations, trial.relevance, **{"columns": None, **trial.extras})
+    except Exception as error:
+        refuse(f"with columns=None {describe_error(error)}")
     _compare_evaluations(trial, given)
     if "history" in given:
-        _compare_evaluations(trial, given, mask_seen=True)
+        # Not the last item: a list that is masked as a whole may be an empty one, or none.
+        seen = [(user, item) for user, pairs in trial.world.recommendations.items() for item, _ in pairs[:-1]]
+        history = pd.DataFrame(seen, columns=["user_id", "seen before"])
+        _compare_evaluations(trial, given, history=history, columns={"item": "seen before"}, mask_seen=True)
 
 
 def _compare_evaluations(trial: LoaderTrial, given: Mapping[str, Any], **options: Any) -> None:
     # Of the repeated rows and strange users of the world.
     with warnings.catch_warnings(action="ignore", category=BridgevalWarning):
         expected = evaluate(
-            trial.world.recommendations, trial.world.relevance, METRICS, per_user=True, **given, **options
+            trial.world.recommendations, trial.world.relevance, METRICS, per_user=True, **{**given, **options}
         )
-        found = evaluate(
-            trial.recommendations,
-            trial.relevance,
-            METRICS,
-            per_user=True,
-            loader=trial.loader,
-            **trial.extras,
-            **options,
-        )
+        asked = {**trial.extras, **options, "loader": trial.loader}
+        try:
+            found = evaluate(trial.recommendations, trial.relevance, METRICS, per_user=True, **asked)
+        except Exception as error:
+            refuse(f"{_name_options(options)} {describe_error(error)}")
     require(isinstance(found.label, str), f"its label is {found.label!r}", "no text", 'write label = "" in the source')
     for name, result in expected.results.items():
         differs = difference(result, found.results[name])
-        require(not differs, f"{name}{' with mask_seen' if options else ''}: {differs}")
+        require(not differs, f"{_name_options(options)}, {name}: {differs}")
+
+
+def _name_options(options: Mapping[str, Any]) -> str:
+    return f"with {', '.join(f'{name}=' for name in options)}" if options else "as they are"
 
 
 LOADER_LAWS: tuple[Law, ...] = (
@@ -416,6 +447,7 @@ LOADER_LAWS: tuple[Law, ...] = (
     it_leaves_others_alone,
     it_offers_what_it_was_given,
     it_gives_what_the_data_give,
+    it_adds_no_rows,
     batches_change_nothing,
     it_can_be_run_again,
     extras_are_read,

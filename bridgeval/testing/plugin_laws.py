@@ -12,7 +12,8 @@ from bridgeval import plugins
 from bridgeval.engine.metric import Metric
 from bridgeval.errors import PluginWarning
 from bridgeval.hookspecs import LazyCommand
-from bridgeval.plugins import PluginInfo, Plugins
+from bridgeval.plugin_info import PluginInfo
+from bridgeval.plugins import Plugins
 from bridgeval.spec import parse
 from bridgeval.testing.convention_laws import CONVENTION_LAWS, CUTOFF, ConventionTrial
 from bridgeval.testing.law import Law, describe_error, keep_laws, law, refuse

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import random
 import warnings
@@ -40,6 +41,22 @@ def find_changes(before: Mapping[str, Any]) -> list[str]:
     """The names of what is no longer as it was."""
     after = look_at_process()
     return [name for name, value in before.items() if value != after[name]]
+
+
+@contextmanager
+def other_hashes() -> Iterator[None]:
+    """Lets `hash` give other numbers of texts, as it does in each process."""
+    ours = builtins.hash
+
+    def hash_otherwise(value: Any, /) -> int:
+        number = ours(value)
+        return ~number if isinstance(value, str | bytes) else number
+
+    builtins.hash = hash_otherwise
+    try:
+        yield
+    finally:
+        builtins.hash = ours
 
 
 class _Unused(Warning):

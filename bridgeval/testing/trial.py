@@ -116,6 +116,28 @@ class Trial:
         """The same metric on other data."""
         return Trial(self.metric, world)
 
+    def without(self, need: str) -> tuple[Slates, Context]:
+        """The slates and the context without a table, a pair column or the lists of a need."""
+        context, needs = self.context, self.plan.needs
+        if need == "catalogue":
+            return self.slates, replace(context, catalogue=None)
+        if need in needs.context | needs.named_tables:
+            items, users = (
+                {name: one for name, one in tables.items() if f"{side} {name}" != need}
+                for side, tables in (("item", context.items), ("user", context.users))
+            )
+            return self.slates, replace(context, items=items, users=users)
+        fewer = replace(
+            needs,
+            pairs=needs.pairs - {need},
+            lists=needs.lists - {need},
+            optional=needs.optional - {need},
+            if_local=needs.if_local - {need},
+            baselines=frozenset() if need.startswith("baseline_rank") else needs.baselines,
+        )
+        (slates,) = self.world.inputs.slates(fewer)
+        return slates, context
+
     def lay_out(self, slates: Slates | None = None, device: torch.device = CPU, needs: Needs | None = None) -> Watched:
         """The blocks of all users, which note what is written to."""
         slates, needs = self.slates if slates is None else slates, needs or self.plan.needs

@@ -69,6 +69,18 @@ class World:
         return self.distinct._with_lists(lambda pairs: sorted(pairs, key=lambda pair: (pair[1], pair[0]), reverse=True))
 
     @cached_property
+    def untied(self) -> World:
+        """The lists of `sorted` with scores that differ: the order is the same, and nothing is tied."""
+        return self.sorted._with_lists(_score_by_place)
+
+    @cached_property
+    def untied_ascending(self) -> World:
+        """The same, but of equal scores the lowest item first."""
+        return self.distinct._with_lists(
+            lambda pairs: _score_by_place(sorted(pairs, key=lambda one: (-one[1], one[0])))
+        )
+
+    @cached_property
     def found(self) -> World:
         """Lists of what proved relevant and of what the users had before, in turn one or the other first."""
         lists = {}
@@ -109,6 +121,10 @@ class World:
         return replace(self, recommendations={user: change(pairs) for user, pairs in self.recommendations.items()})
 
 
+def _score_by_place(pairs: Sequence[Any]) -> list[Any]:
+    return [(item, -float(place)) for place, (item, _) in enumerate(pairs)]
+
+
 def _keep_best(pairs: Sequence[Any]) -> dict[Any, float]:
     """Item -> its highest score, without masked items."""
     best: dict[Any, float] = {}
@@ -124,7 +140,7 @@ def _spread(values: Sequence[float], number: int) -> Sequence[float]:
 
 
 @cache
-def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False) -> World:
+def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False, fractions: bool = False) -> World:
     """The same data on every call: 18 users, and 12 items of a catalogue for each half of them.
 
     The halves share no item, so that what is kept by the number of an item in a chunk goes wrong. It has tied scores,
@@ -135,8 +151,10 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
     Args:
         ids: of users and items.
         whole: every user ranks the whole catalogue of 12 items without the history, as AUC needs it.
+        fractions: gains of 2.5 in place of 2, for loaders; some metrics take whole gains alone.
     """
     draw = random.Random(20)
+    grades = [0.0, 1.0, 1.0, 2.5, 3.0] if fractions else [0, 1, 1, 2, 3]
     users = [_id(ids, "user", number) for number in range(18)]
     items = [_id(ids, "item", number) for number in range(12 if whole else 24)]
     near = {user: items[:12] if whole or at % 4 < 2 else items[12:] for at, user in enumerate(users)}
@@ -152,7 +170,7 @@ def world(ids: Literal["integer", "string"] = "integer", *, whole: bool = False)
         if whole or at != 3:
             lists[user] = rows
         if at % 7 != 6:
-            relevance[user] = {item: draw.choice([0, 1, 1, 2, 3]) for item in draw.sample(candidates, 1 + at % 4)}
+            relevance[user] = {item: draw.choice(grades) for item in draw.sample(candidates, 1 + at % 4)}
     extras = {
         "history": history,
         "catalogue": items if whole else items[:-1],

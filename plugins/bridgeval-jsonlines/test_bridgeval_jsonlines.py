@@ -10,7 +10,7 @@ from bridgeval.testing import check_loader, world
 
 @pytest.mark.parametrize("ids", ["integer", "string"])
 def test_it_keeps_the_laws(ids, tmp_path):
-    data = world(ids)
+    data = world(ids, fractions=True)
     shown, relevant = tmp_path / "shown.jsonl", tmp_path / "relevant.jsonl"
     with shown.open("w") as file:
         for user, pairs in data.recommendations.items():

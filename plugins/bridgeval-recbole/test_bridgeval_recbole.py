@@ -51,7 +51,7 @@ def test_the_history_is_the_train_and_the_valid_part(split):
 
 
 def test_it_keeps_the_laws(tmp_path):
-    data = world("string")
+    data = world("string", fractions=True)
     # RecBole counts every row of the test part, and its files hold no user without one.
     data = replace(data, relevance={user: dict.fromkeys(gains, 1) for user, gains in data.relevance.items()})
     folder = tmp_path / "world"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import socket
 import subprocess
 import sys
 
 import pytest
+import torch
 
 import bridgeval
 from tests.conftest import ROOT
@@ -29,6 +32,8 @@ with PretendedGPU() if sys.argv[4] == "cuda" else nullcontext():
 print(json.dumps([dict(report), report.population.counted, report.device]))
 dist.destroy_process_group()
 """
+# One rank has a GPU and the other none.
+DEVICES = ["cpu", "cuda"]
 SHOWN = {f"u{u}": [(f"i{(u * i) % 7}", 1.0 / i) for i in range(1, 4)] for u in range(1, 6)}
 RELEVANT = {f"u{u}": [(f"i{u % 4}", 1.0), ("i3", 2.0)] for u in range(2, 8)}
 
@@ -40,8 +45,7 @@ def free_port() -> int:
 
 
 @pytest.mark.filterwarnings("ignore::bridgeval.errors.DuplicateRowsWarning")
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_two_gloo_processes_agree_with_one(device):
+def test_two_gloo_processes_agree_with_one():
     port = str(free_port())
     mine = ["u1", "u2", "u3"]
     halves = [
@@ -50,7 +54,7 @@ def test_two_gloo_processes_agree_with_one(device):
     ]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", SCRIPT, str(rank), port, json.dumps(half), device],
+            [sys.executable, "-W", "ignore", "-c", SCRIPT, str(rank), port, json.dumps(half), DEVICES[rank]],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -59,7 +63,40 @@ def test_two_gloo_processes_agree_with_one(device):
     ]
     outputs = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
     report = bridgeval.evaluate(SHOWN, RELEVANT, ["nDCG@2", "MAP(over='median')@2", "RMSE"])
-    for values, counted, where in outputs:
-        assert where == device
+    assert [where for _, _, where in outputs] == DEVICES
+    for values, counted, _ in outputs:
         assert values == pytest.approx(dict(report), abs=1e-12)
         assert counted == report.population.counted
+
+
+PAGE = (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
+ON_A_GPU = "import sys; from tests.pretend_gpu import PretendedGPU\nwith PretendedGPU(): exec(open(sys.argv[1]).read())"
+
+
+def test_the_program_of_the_page_gives_both_ranks_the_numbers_of_all_users(tmp_path):
+    (program,) = re.findall(r"^```python torchrun\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    script = tmp_path / "ranks.py"
+    script.write_text(program, encoding="utf-8")
+    # What torchrun sets.
+    settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *command, script],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **settings, "RANK": str(rank)},
+        )
+        for rank, command in enumerate([[], ["-c", ON_A_GPU]])
+    ]
+    first, second = (process.communicate(timeout=120)[0] for process in processes)
+    draw = torch.Generator().manual_seed(0)
+    scores = torch.rand(100, 50, generator=draw)
+    truth = torch.rand(100, 50, generator=draw).argsort(dim=1)[:, :3]
+    best = scores.argsort(dim=1, descending=True)[:, :10]
+    found = (best[:, :, None] == truth[:, None]).any(2)
+    recall = found.sum(1) / 3
+    weights = 1 / torch.log2(torch.arange(2.0, 12))
+    ndcg = (found * weights).sum(1) / weights[:3].sum()
+    expected = f"{{'nDCG@10': {float(ndcg.mean()):.4f}, 'Recall@10': {float(recall.mean()):.4f}}} of 100 users\n"
+    assert first == second == expected

@@ -38,10 +38,12 @@ class DeviceTensor(Tensor):
 
     @staticmethod
     def __new__(cls, cells: Tensor, allocation: Allocation) -> DeviceTensor:
-        made = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            cls, cells.shape, strides=cells.stride(), storage_offset=cells.storage_offset(), dtype=cells.dtype,
-            device=STAND_IN,
-        )  # fmt: skip
+        # Under `inference_mode` a view of a tensor that was made before must be none of inference, as the other is.
+        with torch.inference_mode(False):
+            made = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+                cls, cells.shape, strides=cells.stride(), storage_offset=cells.storage_offset(), dtype=cells.dtype,
+                device=STAND_IN,
+            )  # fmt: skip
         made.cells, made.allocation = cells, allocation
         return made
 
@@ -183,7 +185,9 @@ class PretendedGPU:
             "device_count": lambda: 1,
             "empty_cache": lambda: None,
             "get_device_name": lambda *_: "pretended",
-            "get_device_properties": lambda *_: SimpleNamespace(name="pretended", total_memory=self.memory),
+            "get_device_properties": lambda *_: SimpleNamespace(
+                name="pretended", total_memory=self.memory, major=8, minor=0
+            ),
             "is_available": lambda: True,
             "is_initialized": lambda: True,
             "mem_get_info": lambda *_: (self.memory - self.allocated, self.memory),
@@ -220,7 +224,8 @@ class _Names(TorchFunctionMode):
                 kwargs.setdefault("dtype", args[0].dtype)
             if is_ours(data[0]):
                 return data[0].to(device, kwargs.get("dtype") or data[0].dtype)
-            return here(*data, **kwargs).to(device)
+            # Named, because the caller may have another default.
+            return here(*data, **kwargs, device="cpu").to(device)
         if _is_cuda(kwargs.get("device")):
             kwargs["device"] = STAND_IN
         if func is Tensor.to:
@@ -238,6 +243,12 @@ class _Operations(TorchDispatchMode):
         self._gpu = gpu
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.is_inference_mode_enabled():
+            # Elsewhere the layer of gradients has taken operations apart that are made of others.
+            with self:
+                found = func.decompose(*args, **(kwargs or {}))
+            if found is not NotImplemented:
+                return found
         return self._gpu.run(func, args, kwargs or {})
 
 

@@ -12,6 +12,7 @@ import pytest
 import bridgeval
 from bridgeval.engine.needs import Needs
 from bridgeval.errors import InputError, MisalignedError, MissingColumnError, NeedError, RisingScoresWarning
+from bridgeval.loading import choose_loader
 from bridgeval.plugins import installed
 from bridgeval.report import Report
 from bridgeval.spark import spark_source as source
@@ -80,7 +81,7 @@ def test_the_loader_keeps_the_laws(spark: Any, ids: Any) -> None:
     shown, relevant, extras = frames(data, lambda columns: spark.createDataFrame(pa.table(columns)))
     extras["baseline"] = data.extras["baseline"]
     check_loader(installed().loaders["spark"], shown, relevant, world=data, **extras)
-    assert installed().loader_for(shown, relevant).name == "spark"
+    assert choose_loader(installed(), shown, relevant).name == "spark"
 
 
 def test_states_of_many_partitions_are_merged_on_executors(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

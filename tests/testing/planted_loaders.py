@@ -313,8 +313,8 @@ LOADER_FAULTS = [
     Fault(
         "masked items are kept",
         loading(each_pair(lambda item, score: (item, max(score, -9.0)))),
-        EXTRAS,
-        "negative score",
+        "it adds no rows",
+        "rows that are not masked",
     ),
     Fault(
         "the worst comes first",
@@ -403,7 +403,7 @@ LOADER_FAULTS = [
     ),
     Fault("every score becomes 1", loading(each_pair(lambda item, score: (item, min(score, 1.0)))), DATA),
     Fault("the first row of a list is lost", loading(lambda lists: {u: pairs[1:] for u, pairs in lists.items()}), DATA),
-    Fault("fractions of gains are lost, which the world lacks", loading(relevance=each_gain(int)), NOT_CAUGHT),
+    Fault("fractions of gains are lost", loading(relevance=each_gain(int)), DATA),
     Fault("lists and truth are swapped", own(load=swap_roles), DATA),
     Fault(
         "user ids become int32",
@@ -418,7 +418,7 @@ LOADER_FAULTS = [
         "context tables are dropped", loading(extras=lambda given: without(given, "context")), CONTEXT, "not offered"
     ),
     Fault("context tables are refused", loading(extras=refuse_context), CONTEXT, "unexpected"),
-    Fault("mask_seen is dropped", loading(extras=lambda given: without(given, "mask_seen")), NOT_CAUGHT),
+    Fault("mask_seen is dropped", loading(extras=lambda given: without(given, "mask_seen")), EVALUATE, "mask_seen="),
     Fault("everything is offered", own(load=offer_everything), "what it offers by itself can be read", "is offered"),
     Fault("lists are written to", own(load=mark_lists), "its inputs are left as they were", "recommendations"),
     Fault("extras are written to", own(load=mark_extras), "its inputs are left as they were", "extras"),
@@ -427,10 +427,21 @@ LOADER_FAULTS = [
     ),
     Fault("another working directory", own(load=change_folder), PROCESS, "working directory"),
     Fault("files in a list are read in load", EagerList(), "nothing is read in load", "lists.json was moved"),
-    Fault("columns= is ignored", loading(extras=lambda given: without(given, "columns")), NOT_CAUGHT),
+    Fault("columns= is ignored", loading(extras=lambda given: without(given, "columns")), EVALUATE, "item"),
     Fault(
         "objects in memory are converted in load",
         own(load=lambda self, shown, truth, /, **given: make_source(dict(shown.lists), truth, **given)),
+        NOT_CAUGHT,
+    ),
+    Fault(
+        "rows are repeated",
+        loading(lambda lists: {user: [*pairs, *pairs] for user, pairs in lists.items()}),
+        "it adds no rows",
+        "rows that are not masked",
+    ),
+    Fault(
+        "rows are sorted by their scores",
+        loading(lambda lists: {user: sorted(pairs, key=lambda pair: -pair[1]) for user, pairs in lists.items()}),
         NOT_CAUGHT,
     ),
 ]

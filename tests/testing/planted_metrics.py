@@ -750,7 +750,8 @@ METRIC_FAULTS = [
     Fault(
         "a need that is declared and not read",
         sound(needs=lambda self: Sound.needs(self) | Needs(context=frozenset({"item popularity"}))),
-        NOT_CAUGHT,
+        "it reads all that it declares",
+        "without item popularity it answers alike",
     ),
 ]
 
@@ -922,7 +923,8 @@ METRIC_FAULTS += [
     Fault(
         "ties by a ranking of its own",
         values(lambda m, b: discounted(b[Hits(replace(m.ranking, ties="item_ascending"), m.relevance)][:, : m.k])),
-        NOT_CAUGHT,
+        "ties are broken by its ranking",
+        "item_ascending",
     ),
     Fault(
         "rows of the truth with a gain of 0 counted as relevant",
@@ -931,7 +933,13 @@ METRIC_FAULTS += [
     ),
     Fault(
         "hash() of an id, which for texts differs from process to process",
-        holding(Adding, lambda b: float(sum(hash(str(one)) % 7 for one in users_of(b))), lambda held: held or 0.0),
+        holding(Adding, lambda b: float(sum(hash(str(one)) / 2**64 for one in users_of(b))), lambda held: held or 0.0),
+        "string ids change nothing",
+        "hash.. of a text",
+    ),
+    Fault(
+        "users who were shown nothing left out by NaN, where they should have 0",
+        values(lambda m, b: hits(m, b).sum(1).double() / m.k / b[Ranked(m.ranking)].valid.any(1)),
         NOT_CAUGHT,
     ),
 ]

@@ -198,3 +198,4 @@ def test_the_world_has_all_odd_cases():
     assert torch.isinf(torch.from_numpy(scores)).any()
     assert set(small.relevance.users.tolist()) ^ set(small.recommendations.users.tolist())
     assert (small.relevance.columns["gain"] == 0).any()
+    assert (world(fractions=True).inputs.relevance.columns["gain"] % 1 > 0).any()

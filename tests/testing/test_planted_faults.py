@@ -27,17 +27,18 @@ PAGE = Path(__file__).parents[2] / "docs" / "laws.md"
 
 def check_planted_loader(planted: Any) -> None:
     # A copy: some faults write to it.
-    small = deepcopy(world())
-    check_loader(planted, Wrapped(small.recommendations), small.relevance, **small.extras)
+    data = world(fractions=True)
+    small = deepcopy(data)
+    check_loader(planted, Wrapped(small.recommendations), small.relevance, world=data, **small.extras)
 
 
 def check_planted_reader(planted: Any) -> None:
-    small = world()
+    small = world(fractions=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lists.json")
         path.write_text(json.dumps(list(small.recommendations.items())))
         shown = WrittenList([path]) if isinstance(planted, EagerList) else Written(path)
-        check_loader(planted, shown, small.relevance, **small.extras)
+        check_loader(planted, shown, small.relevance, world=small, **small.extras)
         assert path.exists()
 
 

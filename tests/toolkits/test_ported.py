@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from fractions import Fraction
 
 import pytest
 
@@ -128,10 +129,14 @@ def test_a_class_that_makes_its_own_lists_says_how_it_is_called():
 
 
 def test_a_class_in_place_of_a_metric_says_what_to_do(install):  # noqa: F811
-    with pytest.raises(
-        SpecError, match=r"`ported` of that toolkit, e\.g\. bridgeval\.toolkits\.warprec\.ported\(Found\)"
-    ):
-        bridgeval.evaluate(SHOWN, RELEVANT, Found)
+    for one in (Found, OlderHits, OlderHits(), Bias):
+        kind = one if isinstance(one, type) else type(one)
+        toolkit = {Found: "warprec", OlderHits: "replay", Bias: "librec"}[kind]
+        said = rf"becomes one by `ported`: bridgeval\.toolkits\.{toolkit}\.ported\({kind.__name__}\)"
+        with pytest.raises(SpecError, match=said):
+            bridgeval.evaluate(SHOWN, RELEVANT, one)
+    with pytest.raises(SpecError, match=r"let Fraction inherit from a base of bridgeval\.plugin"):
+        bridgeval.evaluate(SHOWN, RELEVANT, Fraction)
     with pytest.raises(SpecError, match=r"that is a class: give its name, or an object, e\.g\. nDCG\(\.\.\.\)"):
         bridgeval.evaluate(SHOWN, RELEVANT, [bridgeval.metrics.nDCG])
     found = install(OFFER.replace("import OFFERS", "import Found").replace("return OFFERS", "return [Found]"))

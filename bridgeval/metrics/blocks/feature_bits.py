@@ -54,8 +54,12 @@ def count_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Cu
     tensor([[1., 0.],
             [2., 1.]], dtype=torch.float64)
     """
-    joined = unite_bits(words.index_select(1, items.reshape(-1)).view(len(words), *items.shape), cutoffs)
-    return Cumulative(cutoffs, count_bits(joined).sum(0).double())
+    return Cumulative(cutoffs, count_bits(unite_features(words, items, cutoffs)).sum(0).double())
+
+
+def unite_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Tensor:
+    """`[W, cutoffs, B]`: the bits that any of the items in the first k places has; see `count_features`."""
+    return unite_bits(words.index_select(1, items.reshape(-1)).view(len(words), *items.shape), cutoffs)
 
 
 def count_bits(words: Tensor) -> Tensor:

@@ -59,14 +59,14 @@ class HitList:
 
     @cached_property
     def ordinals(self) -> Tensor:
-        """`[n]` float64: 1 for a user's first hit, 2 for the second, ...; of hits that are together, their last."""
+        """`[n]` int64: 1 for a user's first hit, 2 for the second, ...; of hits that are together, their last."""
         ordinals = number_entries(self.rows, self.users)
         if self.together:
             new = torch.ones_like(self.rows)
             new[1:] = (self.rows[1:] != self.rows[:-1]) | (self.places[1:] != self.places[:-1])
             group = new.cumsum(0) - 1
             ordinals = torch.zeros_like(ordinals).scatter_reduce_(0, group, ordinals, "amax")[group]
-        return ordinals.double()
+        return ordinals
 
     @cached_property
     def steps(self) -> Tensor:

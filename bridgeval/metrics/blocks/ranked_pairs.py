@@ -50,7 +50,7 @@ class PairShares(Block[RankedPairs]):
         if not blocks.batch.shown.complete:
             _check_whole(blocks, standings.candidates, self.relevance)
         negatives = (standings.candidates - standings.found.sum(1))[:, None]
-        return RankedPairs(standings.found, torch.where(negatives > 0, 1 - above / negatives, torch.nan))
+        return RankedPairs(standings.found, (1 - above / negatives).masked_fill(negatives <= 0, torch.nan))
 
     def _estimated(self, blocks: Blocks) -> Tensor:
         """`[B, 1]`: the catalogue without masked and relevant items, plus one."""

@@ -48,6 +48,24 @@ def dropped_rows_change_nothing(trial: Trial) -> None:
 
 
 @law(
+    "ties are broken by its ranking",
+    cause="a block or a sort with a ranking that is not its own",
+    remedy="pass self.ranking to the blocks: Ranked(self.ranking), Hits(self.ranking, self.relevance)",
+)
+def ties_are_broken_by_its_ranking(trial: Trial) -> None:
+    """With ties="item_descending" equal scores do not come as item_ascending has them."""
+    ranking = getattr(trial.metric, "ranking", None)
+    if ranking is None or ranking.ties != "item_descending" or not trial.reads_no_scores:
+        return
+    if (ranking.order, ranking.duplicates, ranking.masked, ranking.cut) != ("score", "best", "drop", None):
+        return
+    differs = difference(trial.expected, trial.on(trial.world.untied).expected)
+    # What counts ties half, such as AUC, gives neither of the two.
+    if differs and not difference(trial.expected, trial.on(trial.world.untied_ascending).expected):
+        refuse(f"its ties are those of item_ascending; without ties {differs}")
+
+
+@law(
     "it reads the first k places",
     cause="a cutoff that is off by one, or lists that are not read at all",
     remedy="cut with [:, : self.k]: place 1 is the column 0, and place k the last",
@@ -167,6 +185,7 @@ def devices_change_nothing(trial: Trial) -> None:
 POLICIES: tuple[Law, ...] = (
     row_order_changes_nothing,
     dropped_rows_change_nothing,
+    ties_are_broken_by_its_ranking,
     it_reads_to_its_cutoff,
     awkward_scores_change_nothing,
     policies_are_honored,

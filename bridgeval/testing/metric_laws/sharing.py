@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bridgeval.choices import list_choices
 from bridgeval.engine.metric import Metric, UserMetric
-from bridgeval.engine.needs import Needs
+from bridgeval.engine.needs import Needs, in_words
 from bridgeval.engine.plan import Plan
 from bridgeval.engine.state import State
 from bridgeval.engine.summary import Result
@@ -18,6 +18,7 @@ from bridgeval.tables.context import Context
 from bridgeval.testing.law import Law, describe_error, law, refuse, require
 from bridgeval.testing.metric_laws.declarations import require_fields
 from bridgeval.testing.operations import NotedOperations
+from bridgeval.testing.results import difference
 from bridgeval.testing.trial import Trial, copy_arrays, name_metric, was_written
 
 
@@ -40,6 +41,23 @@ def it_reads_what_it_declares(trial: Trial) -> None:
     )
     when = f"with nothing but {', '.join(sorted(declared)) or 'the lists'}"
     _expect_or_blame(trial, lambda: trial.result(context=known), when)
+
+
+@law(
+    "it reads all that it declares",
+    cause="needs() declares what nothing reads, so that evaluate refuses to do without it",
+    remedy="take it out of needs()",
+)
+def it_reads_all_it_declares(trial: Trial) -> None:
+    """Without a table, a column or a list that `needs()` declares it raises, or answers otherwise."""
+    needs = trial.metric.needs()
+    for need in sorted(needs.pairs - {"score"} | needs.context | needs.lists | needs.named_tables):
+        slates, context = trial.without(need)
+        try:
+            found = trial.result([slates], context=context)
+        except Exception:
+            continue
+        require(bool(difference(trial.expected, found)), f"without {in_words(need)} it answers alike")
 
 
 def _expect_or_blame(trial: Trial, run: Callable[[], Result], when: str) -> None:
@@ -173,6 +191,7 @@ INHERITED = set(UserMetric.default_parameters()) | {"empty"}
 
 SHARING: tuple[Law, ...] = (
     it_reads_what_it_declares,
+    it_reads_all_it_declares,
     it_reads_scores_if_declared,
     shared_blocks_are_not_written,
     depth_changes_nothing,

@@ -10,9 +10,11 @@ from dataclasses import fields, is_dataclass
 from functools import reduce
 from typing import Any
 
+from bridgeval.engine.plan import Plan
 from bridgeval.engine.state_files import StateFile, pack_states
 from bridgeval.engine.summary import Result
 from bridgeval.testing.law import Law, law, require
+from bridgeval.testing.process import other_hashes
 from bridgeval.testing.results import difference
 from bridgeval.testing.trial import Trial, repeat_users, take_users
 from bridgeval.testing.world import world as small_world
@@ -98,10 +100,19 @@ def _merge(first: Any, second: Any) -> Any:
     remedy="treat ids as names: look them up, compare them, do not calculate with them",
 )
 def string_ids_change_nothing(trial: Trial) -> None:
-    """String ids work as integers do: merged chunks give the result of one."""
+    """String ids work as integers do: merged chunks give the result of one, also where `hash` gives other numbers."""
     if trial.world not in (small_world(), small_world(whole=True)):
         return
-    chunks_change_nothing.keep(trial.on(small_world("string", whole=trial.world is small_world(whole=True))))
+    texts = trial.on(small_world("string", whole=trial.world is small_world(whole=True)))
+    chunks_change_nothing.keep(texts)
+    with other_hashes():
+        differs = difference(texts.expected, texts.result(plan=Plan((trial.metric,))))
+    require(
+        not differs,
+        f"with other numbers of hash(), as in another process, {differs}",
+        "hash() of a text, which differs from process to process",
+        "use no hash, or one of hashlib",
+    )
 
 
 @law(

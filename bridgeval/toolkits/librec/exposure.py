@@ -124,8 +124,9 @@ class AlphaIA(RowCollector):
     divided by the number of users.
 
     Every row counts as shown, but a repeated item of the last list is counted once. The last user is the one with the
-    highest id: as a number if all ids are numbers, else as text. Only useful to reproduce that package's numbers;
-    `librec:alpha_coverage` is what it sets out to measure. A user's value is the same count at the time of the visit.
+    highest id: as a number if all ids of users and items are numbers, else as text. Only useful to reproduce that
+    package's numbers; `librec:alpha_coverage` is what it sets out to measure. A user's value is the same count at the
+    time of the visit.
 
     Attributes:
         alpha: how often.
@@ -149,6 +150,8 @@ class AlphaIA(RowCollector):
 
     def measure(self, test: Array, result: Array) -> Measured:
         numbered = number_ids(test, result)
+        if numbered[0].dtype == object:
+            numbered = test, result
         shown: Counter[object] = Counter()
         users, values = [], []
         for user, _, listed in visit_users(*numbered, "results" if self.users == "shown" else "test"):

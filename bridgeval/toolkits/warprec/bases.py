@@ -62,9 +62,9 @@ class BaseMetric(nn.Module):
         super().__init__()
         self.state_reductions: dict[str, Reduction] = {}
         self.state_defaults: dict[str, Any] = {}
-        # WarpRec's own classes read this name too.
-        self._device = torch.device("cpu")
         self.listed: Tensor | None = None
+        # It goes where the module goes, and so says where that is.
+        self.register_buffer("_place", torch.zeros(0, device="cpu"), persistent=False)
 
     def add_state(
         self, name: str, default: Tensor | list[Any], dist_reduce_fx: Reduction = None, persistent: bool = False
@@ -76,29 +76,37 @@ class BaseMetric(nn.Module):
             default: its value without data: a tensor, or an empty list.
             dist_reduce_fx: merges the states of two sets of users: "sum", "mean" (weighted by users), "max", "min",
                 "cat", or a function of two stacked tensors. A state with a row for each user needs none.
-            persistent: not used.
+            persistent: whether `state_dict()` has it, if it is a tensor.
         """
         self.state_reductions[name] = dist_reduce_fx
         self.state_defaults[name] = _copy(default)
-        setattr(self, name, _copy(default))
-
-    def reset(self) -> None:
-        """Sets every state back to its default."""
-        for name, default in self.state_defaults.items():
+        if isinstance(default, Tensor):
+            # A buffer: `to(device)` moves it, also that of a module which holds the metric.
+            self.register_buffer(name, _copy(default), persistent=persistent)
+        else:
             setattr(self, name, _copy(default))
 
+    def reset(self) -> None:
+        """Sets every state back to its default, on the device where the metric is."""
+        for name, default in self.state_defaults.items():
+            setattr(self, name, default.to(self.device, copy=True) if isinstance(default, Tensor) else _copy(default))
+
     def move(self, device: torch.device) -> None:
-        """Moves buffers, states and other tensors among the attributes to a device."""
+        """Moves states, buffers and also plain tensors among the attributes to a device."""
         self.to(device)
-        self._device = device
         for name, value in list(vars(self).items()):
             if isinstance(value, Tensor):
                 setattr(self, name, value.to(device))
 
     @property
     def device(self) -> torch.device:
-        """The device of all tensors."""
-        return self._device
+        """The device of the states and buffers."""
+        return self.get_buffer("_place").device
+
+    @property
+    def _device(self) -> torch.device:
+        # WarpRec's own classes read this name.
+        return self.device
 
     def update(self, preds: Tensor, user_indices: Tensor, **kwargs: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define update(preds, user_indices, **kwargs)")
@@ -165,7 +173,8 @@ class BaseMetric(nn.Module):
         The head is the shortest list of items that has more than `pop_ratio` of all interactions.
         """
         counts, indices = item_interactions.sort(descending=True, stable=True)
-        above = counts.cumsum(0) > item_interactions.sum() * pop_ratio
+        # On the host: a GPU has no deterministic cumsum of floats.
+        above = counts.cpu().cumsum(0) > item_interactions.cpu().sum() * pop_ratio
         if not bool(above.any()):
             raise BadParameterError(
                 f"no head of items has more than {pop_ratio:.0%} of all interactions",
@@ -218,7 +227,8 @@ class BaseMetric(nn.Module):
         relevant = target.flip(1).gather(1, order)[:, :k]
         masked = (preds == float("-inf")) & listed
         others = num_items - masked.sum(dim=1) - target.sum(dim=1) + 1
-        above = torch.arange(relevant.shape[1], device=preds.device) - (relevant.cumsum(dim=1) - 1)
+        # In whole numbers: a GPU has no deterministic cumsum of floats.
+        above = torch.arange(relevant.shape[1], device=preds.device) - (relevant.long().cumsum(dim=1) - 1)
         area = torch.where(relevant > 0, 1 - above / others[:, None], 0.0)
         return area.sum(dim=1), relevant.sum(dim=1)
 
@@ -243,7 +253,8 @@ class TopKMetric(BaseMetric):
 
     def discounted_sum(self, k: int) -> Tensor:
         """The sum of the first k discounts."""
-        return (1 / torch.log2(torch.arange(k) + 2.0)).sum()
+        places = torch.arange(k, dtype=torch.float32, device=self.device)
+        return (1 / torch.log2(places + 2)).sum()
 
     def remap_indices(self, top_k_indices: Tensor, item_indices: Tensor | None) -> Tensor:
         """Columns of a row's candidates as items. Here columns are items already and `item_indices` is None."""
@@ -268,8 +279,8 @@ class UserAverageTopKMetric(TopKMetric):
 
     def __init__(self, k: int, num_users: int, *args: Any, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
         super().__init__(k=k, dist_sync_on_step=dist_sync_on_step)
-        self.add_state("scores", torch.zeros(num_users), "sum")
-        self.add_state("user_interactions", torch.zeros(num_users), "sum")
+        self.add_state("scores", torch.zeros(num_users, dtype=torch.float32), "sum")
+        self.add_state("user_interactions", torch.zeros(num_users, dtype=torch.float32), "sum")
 
     def unpack_inputs(self, preds: Tensor, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Target, valid users and the relevance of the first k places, as `compute_scores` gets them."""
@@ -316,8 +327,8 @@ class RatingMetric(BaseMetric):
 
     def __init__(self, num_users: int, dist_sync_on_step: bool = False, **kwargs: Any) -> None:
         super().__init__(dist_sync_on_step=dist_sync_on_step)
-        self.add_state("error_sum", torch.zeros(num_users), "sum")
-        self.add_state("total_count", torch.zeros(num_users), "sum")
+        self.add_state("error_sum", torch.zeros(num_users, dtype=torch.float32), "sum")
+        self.add_state("total_count", torch.zeros(num_users, dtype=torch.float32), "sum")
 
     def _compute_element_error(self, preds: Tensor, target: Tensor) -> Tensor:
         """The error of each cell, of the shape of `preds`."""

@@ -25,6 +25,7 @@ from bridgeval.toolkits.warprec.registry import metric_registry
 
 # A state that grows by the one has a row for each user, by the other a row for each item.
 MORE_USERS, MORE_ITEMS = 3, 7
+HOST = torch.device("cpu")
 SHORT_LISTS = (
     "some lists have fewer than k items; their last places hold the index N, the score -inf and the relevance 0. "
     "Ask for a smaller k or give longer lists"
@@ -67,10 +68,13 @@ def _freeze(value: Any) -> Any:
 
 
 @contextmanager
-def _blame(author: type[BaseMetric], method: str, hint: str = "") -> Iterator[None]:
-    """Names the author's class in whatever its code raises."""
+def _run_author(author: type[BaseMetric], method: str, device: torch.device, hint: str = "") -> Iterator[None]:
+    """Names the author's class in whatever its code raises. Tensors that it makes without a device are on this one,
+    whatever the caller's default is.
+    """
     try:
-        yield
+        with device:
+            yield
     except BridgevalError:
         raise
     except Exception as error:
@@ -129,7 +133,7 @@ class AuthorMetric(Metric):
         # Copies: authors may write.
         given |= {name: value.clone() for name, value in lookups.items()} | copy.deepcopy(dict(self.arguments))
         hint = f"it was given {', '.join(given)}; {', '.join(FROM_CONTEXT)} are given to constructors that name them"
-        with _blame(self.author, "__init__", hint):
+        with _run_author(self.author, "__init__", HOST, hint):
             instance = self.author(**given)
         for _, one in find_metrics(instance):
             one.move(device)
@@ -142,7 +146,7 @@ class AuthorMetric(Metric):
         for one in metrics:
             one.listed = rows.listed
         hint = SHORT_LISTS if rows.has_padding(self.k) else ""
-        with _blame(self.author, "update", hint), torch.no_grad():
+        with _run_author(self.author, "update", rows.blocks.device, hint), torch.no_grad():
             instance.update(rows.preds, **rows.keywords(instance))
         for one in metrics:
             one.listed = None
@@ -165,7 +169,7 @@ class AuthorUserMetric(AuthorMetric, UserMetric):
             if not len(rows):
                 continue
             instance = try_lookups(read_lookups(self._from_context, rows), partial(self._feed, rows))
-            with _blame(self.author, "compute"):
+            with _run_author(self.author, "compute", blocks.device):
                 (found,) = instance.compute().values()
             values[rows.kept] = found[: len(rows.kept)].double()
         return values
@@ -227,11 +231,11 @@ class AuthorStateMetric(AuthorMetric):
         users, items, author = len(ids), len(state.items), self.author
 
         def run(lookups: Mapping[str, Tensor]) -> tuple[str, Mapping[str, Any]]:
-            instance = self._make(users, items, lookups, torch.device("cpu"))
+            instance = self._make(users, items, lookups, HOST)
             for path, one in find_metrics(instance):
                 for state_name, default in one.state_defaults.items():
                     setattr(one, state_name, state.parts[path + state_name].finish(codes, default))
-            with _blame(author, "compute"), torch.no_grad():
+            with _run_author(author, "compute", HOST), torch.no_grad():
                 return instance.name, instance.compute()
 
         nobody = torch.zeros(users, dtype=torch.int64, device="cpu")

@@ -101,7 +101,8 @@ class DenseRows:
         """`[b, N]` float32 scores; -inf for items masked or not listed. A list without scores counts down to 1."""
         shown = self.blocks.batch.shown
         scores = shown.column("score") if shown.has("score") else self._countdown(shown.items)
-        cells = torch.full((len(self), len(self.space) + 1), float("-inf"), device=self.blocks.device)
+        shape = (len(self), len(self.space) + 1)
+        cells = torch.full(shape, float("-inf"), dtype=torch.float32, device=self.blocks.device)
         return cells.scatter_reduce_(1, self._columns, scores[self.fed].float(), "amax")[:, :-1]
 
     @cached_property
@@ -121,7 +122,7 @@ class DenseRows:
         """`[b, N]` float32 ratings; 0 for none."""
         truth = self.blocks[Relevant(EVERY_ROW)]
         index = self.space.index[truth.items[self.fed].long()]
-        cells = torch.zeros((len(self), len(self.space) + 1), device=self.blocks.device)
+        cells = torch.zeros((len(self), len(self.space) + 1), dtype=torch.float32, device=self.blocks.device)
         return cells.scatter_(1, index, truth.gains[self.fed].float())[:, :-1]
 
     @cached_property
