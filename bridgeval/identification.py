@@ -18,7 +18,7 @@ from bridgeval.engine.metric import Metric, RankingMetric, literal
 from bridgeval.engine.needs import Needs, answered_needs
 from bridgeval.engine.state import Numbers
 from bridgeval.engine.summary import Result
-from bridgeval.errors import BadParameterError, InputError, UnknownMetricError
+from bridgeval.errors import BadParameterError, InputError, NeedError, UnknownMetricError
 from bridgeval.evaluation import evaluate_one
 from bridgeval.explanation import Switch, compare_metrics
 
@@ -227,7 +227,12 @@ def identify(
     tried = _list_definitions(asked, answered)
     if not tried:
         asked.metric.needs().check(asked.name, answered)
-    values = _compute_values(recommendations, relevance, [one.metric for one in tried], given)
+    try:
+        values = _compute_values(recommendations, relevance, [one.metric for one in tried], given)
+    except NeedError:
+        # Lists without scores: only what was asked for may insist on them.
+        tried = [one for one in tried if one.metric == asked.metric or one.metric.needs().required <= answered]
+        values = _compute_values(recommendations, relevance, [one.metric for one in tried], given)
     if not any(map(math.isfinite, values.values())):
         raise InputError(
             f"no definition of {asked.name} gives a number on this data",

@@ -207,9 +207,11 @@ def _make(
     target = _find_target(maker)
     with blame(owner, f"making {text!r}"):
         values = getattr(maker, "native", dict)(parameters)
+    presets = {} if maker is target else getattr(maker, "parameters", {})
     for part in getattr(target, "made_of", ()):
-        if part in values:
-            values[part] = _parse_parts(values[part], toolkit, k, known)
+        # A line of a convention names inner metrics too: they take the cutoff of the whole.
+        if part in values or part in presets:
+            values[part] = _parse_parts(values.get(part, presets.get(part)), toolkit, k, known)
     if k is not None:
         values["k"] = k
     if values.get("k") == WHOLE:

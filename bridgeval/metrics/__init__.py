@@ -7,29 +7,28 @@ from collections.abc import Iterable
 from bridgeval.engine.metric import Metric
 from bridgeval.hookspecs import hookimpl
 from bridgeval.metrics.accuracy import (
-    AUC as AUC,
     DCG as DCG,
     F1 as F1,
-    GAUC as GAUC,
-    LAUC as LAUC,
     MAP as MAP,
     MAR as MAR,
     MRR as MRR,
     HitRate as HitRate,
     Precision as Precision,
     Recall as Recall,
-    RocAuc as RocAuc,
     RPrecision as RPrecision,
     nDCG as nDCG,
     nDCGRendle2020 as nDCGRendle2020,
 )
+from bridgeval.metrics.auc import AUC as AUC, GAUC as GAUC, LAUC as LAUC, RocAuc as RocAuc, RowAuc as RowAuc
 from bridgeval.metrics.bias import ACLT as ACLT, APLT as APLT, ARP as ARP, PopREO as PopREO, PopRSP as PopRSP
 from bridgeval.metrics.classification import (
     MCC as MCC,
     Accuracy as Accuracy,
     FallOut as FallOut,
     PartialAUC as PartialAUC,
+    RecallAtPrecision as RecallAtPrecision,
 )
+from bridgeval.metrics.confidence import Abstention as Abstention
 from bridgeval.metrics.counterfactual import (
     IPS as IPS,
     NCISMAP as NCISMAP,
@@ -49,6 +48,7 @@ from bridgeval.metrics.counts import (
 )
 from bridgeval.metrics.coverage import (
     Coverage as Coverage,
+    Hole as Hole,
     ItemCoverage as ItemCoverage,
     NumRetrieved as NumRetrieved,
     UserCoverage as UserCoverage,
@@ -56,7 +56,9 @@ from bridgeval.metrics.coverage import (
 )
 from bridgeval.metrics.diversity import (
     CategoricalDiversity as CategoricalDiversity,
+    CategoryEntropy as CategoryEntropy,
     Gini as Gini,
+    HistoryDistance as HistoryDistance,
     IntraListDistance as IntraListDistance,
     ShannonEntropy as ShannonEntropy,
     SRecall as SRecall,
@@ -96,6 +98,7 @@ from bridgeval.metrics.order import (
     RankingLoss as RankingLoss,
     StraightAUC as StraightAUC,
 )
+from bridgeval.metrics.overlap import InterListDistance as InterListDistance, RankBiasedOverlap as RankBiasedOverlap
 from bridgeval.metrics.rating import MAE as MAE, MSE as MSE, R2 as R2, RMSE as RMSE, LogLoss as LogLoss
 from bridgeval.metrics.retrieval import (
     ERR as ERR,
@@ -105,6 +108,7 @@ from bridgeval.metrics.retrieval import (
     InfAP as InfAP,
     InterpolatedPrecision as InterpolatedPrecision,
     Judged as Judged,
+    RBPResidual as RBPResidual,
 )
 
 # `x as x` above marks a public name for type checkers. `Metric` itself has no name.

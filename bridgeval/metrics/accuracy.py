@@ -2,27 +2,25 @@
 
 Notation: h_j = 1 if the item at place j (from 1) is relevant, P = number of relevant items of the user, k = cutoff,
 n = number of items shown. B users, D depth of the ranked lists. Asked for without a cutoff, a metric takes the whole
-list: k is n.
-
-AUC, GAUC and LAUC need the whole ranking of the candidates, that is of the catalogue without the user's history; a
-shorter list is an error, not a guess. RocAuc reads the first k places alone.
+list: k is n. The areas under the ROC curve are in `auc.py`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import cumulate, sum_by_code, sum_first
-from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance
-from bridgeval.engine.blocks import WHOLE, Block, Blocks, HitIndex, Matches, Ranked, RelevantCount, ShownCount
+from bridgeval.batch.kernels import sum_by_code, sum_first
+from bridgeval.batch.ranking import SHARED_TIES
+from bridgeval.engine.blocks import WHOLE, Block, Blocks, HitIndex, RelevantCount, ShownCount
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import PrefixMetric, RatioMetric, RelevanceMetric, TopKMetric, UserMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.state import State, Sums
+from bridgeval.engine.state import Joint, State
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.composite import PartValues, check_parts
@@ -47,14 +45,11 @@ from bridgeval.metrics.blocks.hits import (
     FirstHit,
     HitCounts,
     HitPlaces,
+    JudgedPlaces,
     Repeated,
-    TieGroups,
     early_places,
     sum_places,
 )
-from bridgeval.metrics.blocks.ranked_pairs import MeanShare, Negatives, PairShares, Tied
-
-CANDIDATES = Needs(context=frozenset({"catalogue"}), optional=frozenset({"seen"}))
 
 
 @dataclass(frozen=True)
@@ -87,11 +82,13 @@ class Precision(CutoffRatio):
     A list shorter than k is still divided by k (Manning, Raghavan and Schütze 2008, 8.4).
 
     Attributes:
-        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), which RecTools calls R-precision.
-            `RPrecision` is what the literature calls so.
+        divide_by: "k"; "shown", the length of the cut list; "relevant", min(k, P), which RecTools calls R-precision:
+            `RPrecision` is what the literature calls so; "judged", the items of the first k places that the truth
+            judges, relevant or not, undefined without any: with over="pooled" it is a click-through rate.
         gain: a hit is worth 1 ("binary"), or its gain as in nDCG: with "linear" and divide_by="shown" it is the mean
             gain of the list.
         repeated: an item that is shown several times, where duplicates are kept, is found "once", or "each" time.
+        missed: what a user without a hit gets: "zero"; "one"; or none ("drop").
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b", "c"]}, "Precision@4")["Precision@4"]
@@ -103,13 +100,18 @@ class Precision(CutoffRatio):
 
     shared_ties = SHARED_TIES
 
-    divide_by: Literal["k", "shown", "relevant"] = field(default="k", kw_only=True)
+    divide_by: Literal["k", "shown", "relevant", "judged"] = field(default="k", kw_only=True)
     gain: GainOrTable = field(default="binary", kw_only=True)
     repeated: Repeated = field(default="once", kw_only=True)
+    missed: Literal["zero", "one", "drop"] = field(default="zero", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_gain(self.name, self.gain)
+        if self.missed != "zero" and self.over == "pooled":
+            raise BadParameterError(
+                "Precision that is pooled has no value of a user", f"missed={self.missed!r}", "leave missed or over out"
+            )
 
     @property
     def bounds(self) -> Bounds:
@@ -119,10 +121,19 @@ class Precision(CutoffRatio):
         again = self.repeated == "each" and self.ranking.duplicates == "all"
         return (0.0, float(self.k)) if self.divide_by == "relevant" and again else SHARE
 
+    def at_cutoffs(self, blocks: Blocks) -> Tensor:
+        values = super().at_cutoffs(blocks)
+        if self.missed == "zero":
+            return values
+        return values.masked_fill(sum_hits(blocks, self) == 0, 1.0 if self.missed == "one" else torch.nan)
+
     def ratios(self, blocks: Blocks) -> tuple[Tensor, Tensor]:
         hits = sum_hits(blocks, self)
         if self.divide_by == "k":
             return hits, self.all_places(blocks)
+        if self.divide_by == "judged":
+            # 0 / 0 for a user of whose list nothing is judged.
+            return hits, sum_places(blocks, blocks[JudgedPlaces(self.ranking)].double()).sums
         block: Block[Tensor] = ShownCount(self.ranking) if self.divide_by == "shown" else RelevantCount(self.relevance)
         return hits, torch.minimum(blocks[block].clamp(min=1), blocks.ends[:, None])
 
@@ -538,10 +549,13 @@ class F1(PrefixMetric):
 
     Attributes:
         metric_1: x, by default Precision at the same cutoff; any metric that gives per-user values.
+        divide_by: of this default Precision: "k", or "shown".
         metric_2: y, by default Recall.
         beta: weight of y; above 1 it counts more than x (van Rijsbergen 1979, chapter 7).
         undefined: users for whom one of the two has no value have none ("nan"); or 0 ("zero"), as in WarpRec, which
             also counts every user it knows.
+        mean_of: the mean of every user's value ("users"); or, for all together, the harmonic mean of the two "means" of
+            x and y (Evidently).
 
     >>> import bridgeval
     >>> bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, "F1@2")["F1@2"]
@@ -551,11 +565,15 @@ class F1(PrefixMetric):
     name = "F1"
     family = "accuracy"
     made_of: ClassVar[tuple[str, ...]] = ("metric_1", "metric_2")
+    # The mean over all orders of equal scores is not made of the means of its parts.
+    shared_ties = ("first", "last", "middle")
 
     metric_1: UserMetric | None = field(default=None, kw_only=True)
     metric_2: UserMetric | None = field(default=None, kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
     undefined: Literal["nan", "zero"] = field(default="nan", kw_only=True)
+    mean_of: Literal["users", "means"] = field(default="users", kw_only=True)
+    divide_by: Literal["k", "shown"] = field(default="k", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -566,7 +584,7 @@ class F1(PrefixMetric):
     @property
     def parts(self) -> tuple[UserMetric, UserMetric]:
         return (
-            self.metric_1 or Precision(self.k, **self.policies),
+            self.metric_1 or Precision(self.k, divide_by=self.divide_by, **self.policies),
             self.metric_2 or Recall(self.k, **self.policies),
         )
 
@@ -581,11 +599,31 @@ class F1(PrefixMetric):
         return super().needs() | first.needs() | second.needs()
 
     def values(self, blocks: Blocks) -> Tensor:
-        x, y = (blocks[PartValues(part)] for part in self.parts)
+        values = self._mix(*(blocks[PartValues(part)] for part in self.parts))
+        return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
+
+    def _mix(self, x: Tensor, y: Tensor) -> Tensor:
         weight = self.beta**2
         below = weight * x + y
-        values = ((1 + weight) * x * y / below).masked_fill(below == 0, 0)
-        return values.nan_to_num(nan=0.0) if self.undefined == "zero" else values
+        return ((1 + weight) * x * y / below).masked_fill(below == 0, 0)
+
+    @property
+    def _mixes_means(self) -> bool:
+        return self.mean_of == "means" and self.over == "mean"
+
+    def start(self) -> State:
+        return Joint(tuple(part.start() for part in self.parts)) if self._mixes_means else super().start()
+
+    def update(self, blocks: Blocks) -> State:
+        return Joint(tuple(part.update(blocks) for part in self.parts)) if self._mixes_means else super().update(blocks)
+
+    def compute(self, state: Any) -> Result:
+        if not self._mixes_means:
+            return super().compute(state)
+        first, second = (part.compute(one) for part, one in zip(self.parts, state.parts, strict=True))
+        means = [math.nan if one.value is None else one.value for one in (first, second)]
+        mixed = self._mix(*torch.tensor(means, dtype=torch.float64, device="cpu"))
+        return Result(float(mixed), users=first.users)
 
 
 def count_found(blocks: Blocks, metric: PrefixMetric) -> Tensor:
@@ -601,206 +639,3 @@ def refuse_average(metric: PrefixMetric, given: str) -> None:
             f"{metric.name} has no mean over the orders of equal scores with {given}",
             hint="the denominator would depend on the order too; leave it out, or take ties='random'",
         )
-
-
-def pair_bounds(metric: AUC | LAUC) -> Bounds:
-    """The bounds of a mean of shares of irrelevant candidates; those of a catalogue that is estimated have none."""
-    return SHARE if metric.negatives == "ranked" and metric.ranking.duplicates == "best" else UNBOUNDED
-
-
-@dataclass(frozen=True)
-class AUC(UserMetric):
-    """The share of a user's irrelevant candidates that stand below a relevant item, averaged over all relevant items
-    of all users (a micro average); ties count half.
-
-    Undefined for users whose candidates are all relevant: their items do not enter.
-
-    Attributes:
-        tied: an irrelevant item of equal score counts "half"; or by the "order" that the ranking gives, as in WarpRec.
-        negatives: how many a relevant item can stand above: the irrelevant ones that are "ranked"; or, as in WarpRec,
-            what the "catalogue" has without masked and without relevant items, plus one. Then the worst item scores
-            above 0, masked relevant items are taken off twice, and sampled candidates count as a whole catalogue.
-
-    >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "AUC", catalogue=["a", "b", "c"])["AUC"]
-    0.5
-    """
-
-    name = "AUC"
-    family = "accuracy"
-
-    tied: Tied = field(default="half", kw_only=True)
-    negatives: Negatives = field(default="ranked", kw_only=True)
-
-    @property
-    def bounds(self) -> Bounds:
-        return pair_bounds(self)
-
-    def needs(self) -> Needs:
-        return replace(super().needs(), depth=0) | CANDIDATES
-
-    def values(self, blocks: Blocks) -> Tensor:
-        return blocks[MeanShare(PairShares(self.ranking, self.relevance, self.tied, self.negatives))]
-
-    @property
-    def pooled(self) -> bool:
-        """Whether the mean is over all relevant items, not over users."""
-        return self.over == "mean"
-
-    def start(self) -> State:
-        return Sums() if self.pooled else super().start()
-
-    def update(self, blocks: Blocks) -> State:
-        if not self.pooled:
-            return super().update(blocks)
-        defined, values = self.counted(blocks), self.values(blocks)
-        if self.negatives == "ranked":
-            defined = defined & (values == values)
-        relevant = blocks[RelevantCount(self.relevance)] * defined
-        total = torch.where(defined, values * relevant, 0.0).sum()
-        return Sums({"total": total, "relevant": relevant.sum(), "users": defined.sum()})
-
-    def compute(self, state: Any) -> Result:
-        if not self.pooled:
-            return super().compute(state)
-        return Result(state["total"] / state["relevant"] if state["relevant"] else float("nan"), users=state["users"])
-
-
-@dataclass(frozen=True)
-class GAUC(AUC):
-    """AUC of each user, averaged over users.
-
-    Attributes:
-        weight: "equal" users, or by the number of "relevant" items.
-
-    >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["c"]}, "GAUC", catalogue=["a", "b", "c"])["GAUC"]
-    0.0
-    """
-
-    name = "GAUC"
-
-    weight: Literal["equal", "relevant"] = field(default="equal", kw_only=True)
-
-    @property
-    def pooled(self) -> bool:
-        return super().pooled and self.weight == "relevant"
-
-
-@dataclass(frozen=True)
-class LAUC(TopKMetric):
-    """AUC limited to the first k places: relevant items beyond them score 0; divided by min(k, P).
-
-    Attributes:
-        tied, negatives: as in AUC.
-
-    >>> import bridgeval
-    >>> dict(bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "LAUC@1,2", catalogue=["a", "b", "c"]))
-    {'LAUC@1': 0.0, 'LAUC@2': 0.5}
-    """
-
-    name = "LAUC"
-    family = "accuracy"
-
-    tied: Tied = field(default="half", kw_only=True)
-    negatives: Negatives = field(default="ranked", kw_only=True)
-
-    @property
-    def bounds(self) -> Bounds:
-        return pair_bounds(self)
-
-    def needs(self) -> Needs:
-        return super().needs() | CANDIDATES
-
-    def values(self, blocks: Blocks) -> Tensor:
-        pairs = blocks[PairShares(self.ranking, self.relevance, self.tied, self.negatives)]
-        at = blocks[Matches(self.ranking, self.relevance)][:, : self.k]
-        # A last column of zeros stands for the places without a hit.
-        share = torch.nn.functional.pad(pairs.share, (0, 1))
-        total = share.gather(1, at.masked_fill(at < 0, share.shape[1] - 1)).sum(1)
-        return total / blocks[RelevantCount(self.relevance)].clamp(min=1, max=self.k)
-
-
-@dataclass(frozen=True)
-class RocAuc(PrefixMetric):
-    """The share of (hit, miss) pairs of the first k places in which the hit stands higher (Hanley and McNeil 1982).
-
-    Undefined for lists of hits only or of misses only: they have no such pair. Without a cutoff it reads the whole
-    list, and only the list: relevant items that were not shown do not enter.
-
-    Attributes:
-        one_sided: what such lists get: "undefined"; "bounds", 1 for hits only and 0 without a hit; or "zero", "half",
-            "one".
-        tied: a pair of equal scores counts by the "order" of the ranking; "half"; as "lost"; or every item stands at
-            the "last" place of its equals, so that hits of equal scores count against each other too (LightFM);
-            then the value may be below 0.
-
-    >>> import bridgeval
-    >>> bridgeval.evaluate({1: ["a", "b", "c"]}, {1: ["b"]}, "RocAuc@3")["RocAuc@3"]
-    0.5
-    """
-
-    name = "RocAuc"
-    family = "accuracy"
-
-    one_sided: Literal["undefined", "bounds", "zero", "half", "one"] = field(default="undefined", kw_only=True)
-    tied: Literal["order", "half", "lost", "last"] = field(default="order", kw_only=True)
-
-    @property
-    def bounds(self) -> Bounds:
-        return UNBOUNDED if self.tied == "last" else SHARE
-
-    def values(self, blocks: Blocks) -> Tensor:
-        hits = blocks[HitCounts(self.ranking, self.relevance, "each")].up_to(self.k)
-        misses = blocks[ShownCount(self.ranking)].clamp(max=self.k) - hits
-        inverted = blocks[Inversions(self.ranking, self.relevance)].up_to(self.k)
-        if self.tied != "order":
-            won, tied, alike = blocks[TiedPairs(self.ranking, self.relevance, self.k)]
-            # Of tied pairs the order has decided some: they are taken back.
-            inverted = inverted - won + (tied / 2 if self.tied == "half" else tied)
-            if self.tied == "last":
-                inverted = inverted + alike
-        value = 1 - inverted / (hits * misses)
-        if self.one_sided == "bounds":
-            return torch.where(hits == 0, 0.0, torch.where(misses == 0, 1.0, value))
-        filled = {"undefined": torch.nan, "zero": 0.0, "half": 0.5, "one": 1.0}[self.one_sided]
-        return value.masked_fill((hits == 0) | (misses == 0), filled)
-
-
-@dataclass(frozen=True)
-class TiedPairs(Block[tuple[Tensor, Tensor, Tensor]]):
-    """Pairs of equal scores in the first k places: (miss, hit) in this order, (hit, miss) in any, and of two hits.
-
-    `[B]` float64 each.
-    """
-
-    ranking: Ranking
-    relevance: Relevance
-    k: int
-
-    def make(self, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
-        ranked = blocks[Ranked(self.ranking, whole=True)]
-        hits = torch.zeros(ranked.items.shape, dtype=torch.float64, device=blocks.device)
-        rows, places, _ = blocks[HitIndex(self.ranking, self.relevance, whole=True)]
-        hits[rows, places] = 1
-        hits[:, self.k :] = 0
-        misses = ranked.valid.double() - hits
-        misses[:, self.k :] = 0
-        ties = blocks[TieGroups(self.ranking)]
-        # Misses of the same group above each place: those from the top, without those above the group.
-        first = torch.arange(hits.shape[1], device=blocks.device) == ties.start
-        above_group = ties.sum(torch.where(first, cumulate(misses) - misses, 0.0))
-        inside = cumulate(misses) - misses - above_group
-        return (hits * inside).sum(1), (hits * ties.sum(misses)).sum(1), (hits * (ties.sum(hits) - 1)).sum(1) / 2
-
-
-@dataclass(frozen=True)
-class Inversions(Block[Cumulative]):
-    """The misses above each hit in the first k places, added up: `[B]` float64."""
-
-    ranking: Ranking = Ranking()
-    relevance: Relevance = Relevance()
-
-    def make(self, blocks: Blocks) -> Cumulative:
-        hits = blocks[HitPlaces(self.ranking, self.relevance)]
-        return hits.sum(hits.ranks - hits.ordinals)

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.batch.transfer import to_tensor
-from bridgeval.engine.blocks import Blocks, ShownCount, Users
+from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import Sums, Tally
@@ -18,7 +18,16 @@ from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.group_comparison import Undefined, compare_groups, spread
 from bridgeval.metrics.blocks.item_groups import history_counts, hit_counts, relevant_counts, shown_counts
 from bridgeval.metrics.blocks.listed_items import ListSums, population
-from bridgeval.metrics.blocks.popularity import InCatalogue, InTail, ItemPopularity, PopularityGroups, Unknown, head_in
+from bridgeval.metrics.blocks.popularity import (
+    HeadOf,
+    InCatalogue,
+    InTail,
+    ItemPopularity,
+    PopularityGroups,
+    PopularityQuantile,
+    Unknown,
+    head_in,
+)
 
 POPULARITY = Needs(context=frozenset({"item popularity"}))
 CATALOGUE = Needs(context=frozenset({"catalogue"}))
@@ -36,6 +45,8 @@ class ACLT(TopKMetric):
 
     Attributes:
         pop_ratio: the head holds just more than this share of all interactions.
+        head: pop_ratio is a share of "interactions"; or of the "items" of the history, whose least popular
+            `1 - pop_ratio` are the tail, and to which items that nobody has do not belong (RecBole).
         unknown: an item that the catalogue lacks is in the "tail", or, as WarpRec's padding, in "neither" part.
 
     >>> import bridgeval
@@ -48,6 +59,7 @@ class ACLT(TopKMetric):
     family = "bias"
 
     pop_ratio: float = field(default=0.8, kw_only=True)
+    head: HeadOf = field(default="interactions", kw_only=True)
     unknown: Unknown = field(default="tail", kw_only=True)
 
     @property
@@ -63,7 +75,7 @@ class ACLT(TopKMetric):
         return needs if self.unknown == "tail" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        in_tail = InTail(PopularityGroups(self.pop_ratio, self.unknown))
+        in_tail = InTail(PopularityGroups(self.pop_ratio, self.unknown, self.head))
         return blocks[ListSums(in_tail, self.ranking)].up_to(self.k)
 
 
@@ -105,7 +117,10 @@ class ARP(TopKMetric):
     Attributes:
         floor: items of less popularity count as having this much; WarpRec takes 1.
         unknown: an item that the catalogue lacks has no popularity ("rare"), or is "left_out" of the mean.
-        share: whether the popularity of an item is its share of all pairs of the history.
+        popularity: of an item: the "users" who have it; its "share" of all pairs of the history; or its "quantile", the
+            share of the items of the history that at most as many users have, equal ones in the middle, 0 for an item
+            that nobody has (LensKit's MeanPopRank).
+        divide_by: "shown", the items in the first k places; or "k", as if missing places held items that nobody has.
 
     >>> import bridgeval
     >>> history = {1: ["a", "b"], 2: ["a"], 3: ["a"]}
@@ -120,17 +135,22 @@ class ARP(TopKMetric):
 
     floor: float = field(default=0.0, kw_only=True)
     unknown: Literal["rare", "left_out"] = field(default="rare", kw_only=True)
-    share: bool = field(default=False, kw_only=True)
+    popularity: Literal["users", "share", "quantile"] = field(default="users", kw_only=True)
+    divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
 
     def needs(self) -> Needs:
         needs = super().needs() | POPULARITY
         return needs if self.unknown == "rare" else needs | CATALOGUE
 
     def values(self, blocks: Blocks) -> Tensor:
-        popularity = ItemPopularity(self.floor, self.unknown)
-        total = blocks[ListSums(popularity, self.ranking)].up_to(self.k)
-        if self.share:
+        numbers: Block[Tensor] = ItemPopularity(self.floor, self.unknown)
+        if self.popularity == "quantile":
+            numbers = PopularityQuantile()
+        total = blocks[ListSums(numbers, self.ranking)].up_to(self.k)
+        if self.popularity == "share":
             total = total / max(blocks.context.history_pairs, 1)
+        if self.divide_by == "k":
+            return total / self.k
         if self.unknown == "rare":
             return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
         return total / blocks[ListSums(InCatalogue(), self.ranking)].up_to(self.k)

@@ -5,18 +5,23 @@ h hits and n items within the first k places, P relevant items, N items of the c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
-from bridgeval.engine.blocks import Blocks, HitIndex, RelevantCount, ShownCount
-from bridgeval.engine.metric import PrefixMetric, TopKMetric
+from bridgeval.engine.blocks import Blocks, HitIndex, RelevantCount, ShownCount, Users
+from bridgeval.engine.metric import PrefixMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
-from bridgeval.engine.summary import SHARE, UNBOUNDED, Bounds
+from bridgeval.engine.state import Sums, Tally
+from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
+from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.hits import HitCounts, HitPlaces
+from bridgeval.metrics.blocks.listed_items import check_depth
 
 CATALOGUE = Needs(context=frozenset({"catalogue"}))
 
@@ -164,3 +169,65 @@ class PartialAUC(TopKMetric):
         found = sum_by_code(hits.rows, len(blocks))
         misses, lost = blocks[ShownCount(self.ranking)] - found, blocks[RelevantCount(self.relevance)] - found
         return area.masked_fill((misses < self.k) & (lost > 0), torch.nan)
+
+
+@dataclass(frozen=True)
+class RecallAtPrecision(TotalMetric):
+    """The highest mean recall at a cutoff from 1 to k where the mean precision is at least a given one; else 0.
+
+    Both are means over users, so that there is one value for all lists.
+
+    Attributes:
+        precision: the least precision.
+        value: the "recall"; or the cutoff "k" that gives it, the largest of those, and k itself where there is none.
+
+    >>> import bridgeval
+    >>> lists, truth = {1: ["a", "b", "c"]}, {1: ["a", "c"]}
+    >>> names = ["RecallAtPrecision@3", "RecallAtPrecision(precision=1)@3"]
+    >>> dict(bridgeval.evaluate(lists, truth, names))
+    {'RecallAtPrecision@3': 1.0, 'RecallAtPrecision(precision=1)@3': 0.5}
+    """
+
+    name = "RecallAtPrecision"
+    family = "classification"
+
+    users: Users = field(default="relevant", kw_only=True)
+    precision: float = field(default=0.5, kw_only=True)
+    value: Literal["recall", "k"] = field(default="recall", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_depth(self.name, self.k)
+        if not 0 <= self.precision <= 1:
+            raise BadParameterError("RecallAtPrecision needs a precision from 0 to 1", f"{self.precision}", "e.g. 0.5")
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.value == "recall" and self.ranking.duplicates == "best" else NEVER_NEGATIVE
+
+    def update(self, blocks: Blocks) -> Tally:
+        hits = blocks[HitPlaces(self.ranking, self.relevance)]
+        counted = self.counted(blocks)
+        there = (hits.places < self.k) & counted[hits.rows]
+        rows, places = hits.rows[there], hits.places[there]
+        recall = 1 / blocks[RelevantCount(self.relevance)].clamp(min=1).double()
+        sums = {
+            "users": counted.sum(),
+            "hits": sum_by_code(places, self.k),
+            "recall": sum_by_code(places, self.k, recall[rows]),
+        }
+        return Tally(Sums(sums))
+
+    def compute(self, state: Any) -> Result:
+        users = state.sums["users"]
+        if not users:
+            return Result(math.nan, users=0)
+        places = np.arange(1, self.k + 1)
+        precision = np.cumsum(state.sums["hits"]) / (users * places)
+        recall = np.cumsum(state.sums["recall"]) / users
+        fitting = np.flatnonzero(precision >= self.precision)
+        # Recall never falls, so that the largest cutoff has the highest.
+        best = int(fitting[-1]) if len(fitting) else -1
+        if self.value == "k":
+            return Result(float(places[best]), users=users)
+        return Result(float(recall[best]) if len(fitting) else 0.0, users=users)

@@ -16,9 +16,8 @@ from bridgeval.engine.blocks import Blocks, RelevantCount, ShownCount
 from bridgeval.engine.metric import PrefixMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Over
-from bridgeval.metrics.blocks.hits import HitCounts, sum_places
+from bridgeval.metrics.blocks.hits import HitCounts, JudgedPlaces, sum_places
 from bridgeval.metrics.novelty import FirstShown
-from bridgeval.metrics.retrieval import JudgedPlaces
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ class Count(PrefixMetric):
 
     Attributes:
         of: items "shown", n; "relevant" items, P; "hits", h; items that were judged and are "irrelevant", among those
-            shown; or "users".
+            shown; "users"; or the "catalogue", N.
+        unshown: users who were shown nothing count as others do ("kept"), or as "zero".
 
     >>> import bridgeval
     >>> names = ['Count', 'Count(of="relevant")', 'Count(of="hits")@1']
@@ -40,11 +40,24 @@ class Count(PrefixMetric):
     higher_is_better = None
     bounds = NEVER_NEGATIVE
 
-    of: Literal["shown", "relevant", "hits", "irrelevant", "users"] = field(default="shown", kw_only=True)
+    of: Literal["shown", "relevant", "hits", "irrelevant", "users", "catalogue"] = field(default="shown", kw_only=True)
+    unshown: Literal["kept", "zero"] = field(default="kept", kw_only=True)
     over: Over = field(default="sum", kw_only=True)
 
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"catalogue"} if self.of == "catalogue" else ()))
+
     def values(self, blocks: Blocks) -> Tensor:
+        values = self._count(blocks)
+        if self.unshown == "kept":
+            return values
+        return values.double().masked_fill(blocks[ShownCount(self.ranking)] == 0, 0)
+
+    def _count(self, blocks: Blocks) -> Tensor:
         match self.of:
+            case "catalogue":
+                size = float(len(blocks.lookup.catalogue))
+                return torch.full((len(blocks),), size, dtype=torch.float64, device=blocks.device)
             case "relevant":
                 return blocks[RelevantCount(self.relevance)]
             case "hits":

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from bridgeval.batch.kernels import count_true
-from bridgeval.engine.blocks import Block, Blocks, ShownCount, Users
+from bridgeval.batch.kernels import count_true, sum_by_code
+from bridgeval.engine.blocks import EVERY_ROW, Block, Blocks, ShownCount, Users
 from bridgeval.engine.metric import TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, Bounds, Result
 from bridgeval.errors import BadParameterError, NeedError
-from bridgeval.metrics.blocks.listed_items import Among, among_needs, counts_by_item, item_counts, population
+from bridgeval.metrics.blocks.listed_items import (
+    Among,
+    RelevantCells,
+    among_needs,
+    counts_by_item,
+    item_counts,
+    population,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class ItemCoverage(TotalMetric):
         among: all items "shown"; or without those that the "catalogue" lacks.
         at_least: an item counts if it is shown at least so often.
         divide_by: "one" gives the number of items, "catalogue" their share of the catalogue.
+        percent: whether it is multiplied by 100.
 
     >>> import bridgeval
     >>> dict(bridgeval.evaluate({1: ["a", "b"], 2: ["a", "c"]}, {1: ["a"]}, "ItemCoverage@1,2"))
@@ -40,10 +49,11 @@ class ItemCoverage(TotalMetric):
     among: Among = field(default="shown", kw_only=True)
     at_least: int = field(default=1, kw_only=True)
     divide_by: Literal["one", "catalogue"] = field(default="one", kw_only=True)
+    percent: bool = field(default=False, kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
-        return SHARE if self.divide_by == "catalogue" else NEVER_NEGATIVE
+        return SHARE if self.divide_by == "catalogue" and not self.percent else NEVER_NEGATIVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +73,53 @@ class ItemCoverage(TotalMetric):
         if self.divide_by == "catalogue":
             items = state.facts.get("items", 0)
             count = count / items if items else float("nan")
-        return Result(count, users=state.sums["users"])
+        return Result(100 * count if self.percent else count, users=state.sums["users"])
+
+
+@dataclass(frozen=True)
+class Hole(TotalMetric):
+    """The share of the first k places that hold an item which the truth of nobody has: holes / (users times k).
+
+    The truth is that of all users who count, so that it has no value for each user (BEIR's `Hole`); `Judged` asks each
+    user's own.
+
+    Attributes:
+        divide_by: all users who are "counted"; or those of them who are "listed", or "judged".
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "x"], 2: ["b", "y"]}, {1: {"b": 1}, 2: {"x": 0}}, "Hole@2")["Hole@2"]
+    0.5
+    """
+
+    name = "Hole"
+    family = "coverage"
+    higher_is_better = False
+
+    users: Users = field(default="relevant", kw_only=True)
+    divide_by: Literal["counted", "listed", "judged"] = field(default="counted", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.divide_by == "counted" else NEVER_NEGATIVE
+
+    def needs(self) -> Needs:
+        named = () if self.divide_by == "counted" else (f"users {self.divide_by}",)
+        return super().needs() | Needs(optional=frozenset(named))
+
+    def update(self, blocks: Blocks) -> Tally:
+        shown, size = counts_by_item(blocks, self), blocks.batch.shown.pad
+        judged = sum_by_code(blocks[RelevantCells(EVERY_ROW["best"], self.population)].reshape(-1), size)
+        by_item = ItemSums.of(blocks.batch.slates.items, torch.stack([shown, judged], dim=1))
+        users = self.counted(blocks)
+        if self.divide_by != "counted":
+            users = users & replace(self, users=self.divide_by).counted(blocks)
+        return Tally(Sums({"users": users.sum()}), by_item)
+
+    def compute(self, state: Any) -> Result:
+        shown, judged = state.items.values.reshape(-1, 2).T
+        users = state.sums["users"]
+        holes = float(shown[judged == 0].sum())
+        return Result(holes / (users * self.k) if users else float("nan"), users=users)
 
 
 @dataclass(frozen=True)

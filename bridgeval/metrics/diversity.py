@@ -19,7 +19,13 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
-from bridgeval.metrics.blocks.feature_bits import FeatureBits, count_bits, count_features, unite_features
+from bridgeval.metrics.blocks.feature_bits import (
+    FeatureBits,
+    count_bits,
+    count_features,
+    has_feature,
+    unite_features,
+)
 from bridgeval.metrics.blocks.hits import HitPlaces
 from bridgeval.metrics.blocks.listed_items import (
     Among,
@@ -30,7 +36,7 @@ from bridgeval.metrics.blocks.listed_items import (
     list_length,
     population,
 )
-from bridgeval.metrics.blocks.pair_distances import Distance, PairDistances
+from bridgeval.metrics.blocks.pair_distances import Distance, HistoryDistances, PairDistances
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ class ShannonEntropy(TotalMetric):
         share_of: p_i is the share of all "places", or of all "users", as in LibRec; these shares do not sum to 1.
         base: of the logarithm.
         divide_by: "one"; or the number of different "items" that were shown, as in RecBole.
+        against: "itself"; or the "history": `-sum_i p_i ln q_i`, q_i the share of the pairs of the history that have
+            item i: the mean surprise of the places (Castells et al. 2011). Items that the history lacks add nothing.
 
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"]}, "ShannonEntropy@1")["ShannonEntropy@1"], 6)
@@ -112,24 +120,39 @@ class ShannonEntropy(TotalMetric):
     share_of: Literal["places", "users"] = field(default="places", kw_only=True)
     base: float = field(default=math.e, kw_only=True)
     divide_by: Literal["one", "items"] = field(default="one", kw_only=True)
+    against: Literal["itself", "history"] = field(default="itself", kw_only=True)
 
     @property
     def bounds(self) -> Bounds:
         return NEVER_NEGATIVE if self.share_of == "places" and self.base > 1 else UNBOUNDED
 
     def needs(self) -> Needs:
-        return super().needs() | among_needs(self.among)
+        popularity = Needs(context=frozenset({"item popularity"} if self.against == "history" else ()))
+        return super().needs() | among_needs(self.among) | popularity
 
     def update(self, blocks: Blocks) -> Tally:
-        return Tally(Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among))
+        users, counts = Sums({"users": population(blocks, self)}), item_counts(blocks, self, self.among)
+        if self.against == "itself":
+            return Tally(users, counts)
+        # Beside each count the same times the popularity, which batches that lack the item leave as it is.
+        shown: Any = counts.values
+        numbers = torch.stack([shown, shown * blocks.lookup.items("popularity")[:-1].double()], dim=1)
+        by_item = ItemSums.of(blocks.batch.slates.items, numbers)
+        return Tally(users, by_item, {"pairs": int(blocks.context.history_pairs)})
 
     def compute(self, state: Any) -> Result:
-        counts, users = state.items.values[state.items.values > 0], state.sums["users"]
+        numbers, users = state.items.values, state.sums["users"]
+        counts = numbers if self.against == "itself" else numbers.reshape(-1, 2)[:, 0]
+        shown = counts > 0
+        counts = counts[shown]
         total = counts.sum() if self.share_of == "places" else users
         if not total:
             return Result(math.nan, users=users)
-        shares = counts / total
-        entropy = float(-(shares * np.log(shares)).sum() / math.log(self.base))
+        shares = expected = counts / total
+        if self.against == "history":
+            expected = numbers[shown, 1] / counts / max(state.facts["pairs"], 1)
+        surprise = -np.log(expected, where=expected > 0, out=np.zeros(len(expected)))
+        entropy = float((shares * surprise).sum() / math.log(self.base))
         return Result(entropy if self.divide_by == "one" else entropy / len(shares), users=users)
 
 
@@ -254,7 +277,8 @@ class IntraListDistance(TopKMetric):
 
     Attributes:
         distance: of the features of two items: "jaccard", the share of those that either has which they do not share, 0
-            if neither has any; "hamming", how many differ, of items with one value in each of several columns.
+            if neither has any; "hamming", how many differ, of items with one value in each of several columns;
+            "cosine", 1 less those that both have over the geometric mean of those that each has.
         single: what users with fewer than two items get: "undefined" or "zero".
 
     >>> import bridgeval
@@ -272,7 +296,7 @@ class IntraListDistance(TopKMetric):
 
     @property
     def bounds(self) -> Bounds:
-        return SHARE if self.distance == "jaccard" else NEVER_NEGATIVE
+        return SHARE if self.distance != "hamming" else NEVER_NEGATIVE
 
     def needs(self) -> Needs:
         return super().needs() | Needs(context=frozenset({"item features"}))
@@ -282,3 +306,100 @@ class IntraListDistance(TopKMetric):
         pairs = shown * (shown - 1) / 2
         total = blocks[PairDistances(self.distance, self.ranking)].up_to(self.k)
         return torch.where(pairs > 0, total / pairs, torch.nan if self.single == "undefined" else 0.0)
+
+
+@dataclass(frozen=True)
+class HistoryDistance(TopKMetric):
+    """The mean distance of the items shown from what the user has in the history: `1/n sum_j mean_h d(i_j, h)`.
+
+    Unserendipity of Zhang et al. 2012, turned round. Undefined for users who were shown nothing, or have no history.
+
+    Attributes:
+        distance: as in IntraListDistance.
+
+    >>> import bridgeval
+    >>> genres, name = {"a": ["rock"], "b": ["rock", "jazz"]}, "HistoryDistance@1"
+    >>> report = bridgeval.evaluate({1: ["a"]}, {1: ["a"]}, name, history={1: ["b"]}, item_features=genres)
+    >>> round(report[name], 4)
+    0.2929
+    """
+
+    name = "HistoryDistance"
+    family = "diversity"
+
+    users: Users = field(default="shown", kw_only=True)
+    distance: Distance = field(default="cosine", kw_only=True)
+
+    @property
+    def bounds(self) -> Bounds:
+        return SHARE if self.distance != "hamming" else NEVER_NEGATIVE
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item features"}), lists=frozenset({"history lists"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        total = blocks[HistoryDistances(self.distance, self.ranking)].up_to(self.k)
+        return total / blocks[ShownCount(self.ranking)].clamp(max=self.k)
+
+
+@dataclass(frozen=True)
+class CategoryEntropy(TopKMetric):
+    """The entropy of the categories in the first k places: `-sum_c p_c log2 p_c`, p_c the share of category c.
+
+    An item of several categories shows all of them. Undefined for users who were shown nothing.
+
+    Attributes:
+        p: place j counts as `p^(j - 1)`: with p below 1 it is the rank-biased entropy.
+        floor: what is added to each category before shares are taken (LensKit: 0.000001).
+
+    >>> import bridgeval
+    >>> genres, name = {"a": "rock", "b": "jazz", "c": "rock"}, "CategoryEntropy@1,2"
+    >>> dict(bridgeval.evaluate({1: ["a", "b"]}, {1: ["b"]}, name, item_features=genres))
+    {'CategoryEntropy@1': 0.0, 'CategoryEntropy@2': 1.0}
+    """
+
+    name = "CategoryEntropy"
+    family = "diversity"
+    bounds = NEVER_NEGATIVE
+
+    users: Users = field(default="shown", kw_only=True)
+    p: float = field(default=1.0, kw_only=True)
+    floor: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (0 < self.p <= 1 and self.floor >= 0):
+            raise BadParameterError(
+                "CategoryEntropy needs a p above 0, at most 1, and a floor from 0 up",
+                f"p={self.p}, floor={self.floor}",
+                "p=1 counts all places alike",
+            )
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(context=frozenset({"item features"}))
+
+    def values(self, blocks: Blocks) -> Tensor:
+        # [F, B]: how much of the list each category has.
+        weights = blocks[CategoryWeights(self.p, self.ranking)].up_to(self.k) + self.floor
+        shares = weights / weights.sum(0)
+        entropy = torch.special.entr(shares).sum(0) / math.log(2)
+        return torch.where(blocks[ShownCount(self.ranking)] > 0, entropy, torch.nan)
+
+
+@dataclass(frozen=True)
+class CategoryWeights(Block[Cumulative]):
+    """What each category has of the first k places, place j counting p^(j - 1): `[F, B]` float64."""
+
+    p: float
+    ranking: Ranking
+
+    def make(self, blocks: Blocks) -> Cumulative:
+        words, items = blocks[FeatureBits()], blocks[ListedItems(self.ranking)]
+        places = torch.arange(len(items), dtype=torch.float64, device=blocks.device)
+        weights = (self.p**places)[:, None]
+        size = blocks.context.items["features"].values.shape[1]
+        found = [
+            Cumulative.of_cells(blocks.cutoffs, has_feature(words, number, items) * weights, dim=0).sums
+            for number in range(size)
+        ]
+        return Cumulative(blocks.cutoffs, torch.stack(found, dim=1))

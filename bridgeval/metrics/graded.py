@@ -122,12 +122,17 @@ class LevelnDCG(GradedMetric):
     For grades 3, 3, 1 these are places 2 and 3: `(nDCG@2 + nDCG@3) / 2`. The end of the list is one more such place
     where the list has at least two places more than there are relevant items.
 
+    Attributes:
+        level: users without an item of this gain get 0, which is all that trec_eval's relevance level does here.
+
     >>> import bridgeval
     >>> round(bridgeval.evaluate({1: ["a", "b"]}, {1: {"a": 1, "b": 2}}, "LevelnDCG")["LevelnDCG"], 4)
     0.6799
     """
 
     name = "LevelnDCG"
+
+    level: float = field(default=0.0, kw_only=True)
 
     def values(self, blocks: Blocks) -> Tensor:
         found, best = self.discounted(blocks)
@@ -136,7 +141,9 @@ class LevelnDCG(GradedMetric):
         drops = (ideal > 0) & (ideal != torch.nn.functional.pad(ideal[:, 1:], (0, 1)))
         last = blocks[ShownCount(self.ranking)] > (ideal > 0).sum(1) + 1
         total = (share * drops).sum(1) + torch.where(last, share[:, -1:].sum(1), 0.0)
-        return total / (drops.sum(1) + last).clamp(min=1)
+        value = total / (drops.sum(1) + last).clamp(min=1)
+        relevant = blocks[Relevant(self.relevance)]
+        return value.masked_fill(~(relevant.valid & (relevant.gains >= self.level)).any(1), 0)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from bridgeval.engine.metric import PrefixMetric, RatioMetric, TopKMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds, Result
-from bridgeval.metrics.accuracy import Inversions, RocAuc
+from bridgeval.metrics.auc import Inversions, RocAuc
 from bridgeval.metrics.blocks.hits import HitCounts, HitPlaces, TieGroups
 
 Tied = Literal["order", "half", "lost"]

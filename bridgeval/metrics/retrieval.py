@@ -19,8 +19,6 @@ from bridgeval.engine.blocks import (
     Blocks,
     GainRange,
     Hits,
-    JudgedGains,
-    Ranked,
     RelevantCount,
     ShownCount,
     ShownGains,
@@ -30,7 +28,7 @@ from bridgeval.engine.metric import PrefixMetric, RelevanceMetric
 from bridgeval.engine.summary import NEVER_NEGATIVE, SHARE, UNBOUNDED, Bounds
 from bridgeval.errors import BadParameterError, BadValueError
 from bridgeval.metrics.blocks.gains import Gain, HitGains, apply_gain, is_never_negative
-from bridgeval.metrics.blocks.hits import HitPlaces, sum_places
+from bridgeval.metrics.blocks.hits import HitPlaces, JudgedPlaces, sum_places
 
 # trec_eval's constant: no count is 0.
 SMOOTHING = 1e-5
@@ -104,8 +102,6 @@ class RBP(PrefixMetric):
 
     Attributes:
         p: between 0 and 1.
-        part: "hits"; or the "residual", what it could still rise by: the weight of unjudged places and of those beyond
-            the end of the list.
         gain: what a relevant item is worth, see nDCG; 1 by default ("binary").
         normalize: whether it is divided by its highest value for min(k, n, P) relevant items (LensKit).
 
@@ -118,31 +114,63 @@ class RBP(PrefixMetric):
     family = "retrieval"
 
     p: float = field(default=0.8, kw_only=True)
-    part: Literal["hits", "residual"] = field(default="hits", kw_only=True)
     gain: Gain = field(default="binary", kw_only=True)
     normalize: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.p < 1:
-            raise BadParameterError("RBP needs a p between 0 and 1", f"{self.p}", "0.8 is usual")
+        check_persistence(self.name, self.p)
 
     @property
     def bounds(self) -> Bounds:
-        if self.part == "residual" or (self.gain == "binary" and not self.normalize):
+        if self.gain == "binary" and not self.normalize:
             return SHARE
         return NEVER_NEGATIVE if is_never_negative(self.gain, self.relevance) else UNBOUNDED
 
     def values(self, blocks: Blocks) -> Tensor:
-        if self.part == "residual":
-            judged = blocks[JudgedPlaces(self.ranking)]
-            weights = judged * self.p ** (blocks.ranks[: judged.shape[1]] - 1)
-            return 1 - (1 - self.p) * sum_places(blocks, weights).up_to(self.k)
         found = blocks[PersistenceSums(self.p, self.gain, self.ranking, self.relevance)].up_to(self.k)
         if not self.normalize:
             return (1 - self.p) * found
         best = torch.minimum(blocks[RelevantCount(self.relevance)], blocks[ShownCount(self.ranking)])
         return (1 - self.p) * found / (1 - self.p ** best.clamp(min=1, max=self.k).double())
+
+
+@dataclass(frozen=True)
+class RBPResidual(PrefixMetric):
+    """What RBP could still rise by: the weight of unjudged places and of those beyond the end of the list.
+
+    `1 - (1 - p) * sum_j J_j p^(j - 1)`, J_j = 1 if the item at place j is judged (Moffat and Zobel 2008). It says how
+    much of RBP is not known, not how good a list is: neither direction is better.
+
+    Attributes:
+        p: as in RBP.
+
+    >>> import bridgeval
+    >>> bridgeval.evaluate({1: ["a", "b"]}, {1: {"b": 1}}, "RBPResidual(p=0.5)")["RBPResidual(p=0.5)"]
+    0.75
+    """
+
+    name = "RBPResidual"
+    family = "retrieval"
+    higher_is_better = None
+    bounds = SHARE
+
+    p: float = field(default=0.8, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_persistence(self.name, self.p)
+
+    def values(self, blocks: Blocks) -> Tensor:
+        judged = blocks[JudgedPlaces(self.ranking)]
+        weights = judged * self.p ** (blocks.ranks[: judged.shape[1]] - 1)
+        return 1 - (1 - self.p) * sum_places(blocks, weights).up_to(self.k)
+
+
+def check_persistence(name: str, p: float) -> None:
+    """Raises BadParameterError unless a reader may go on and may stop."""
+    if not 0 < p < 1:
+        raise BadParameterError(f"{name} needs a p between 0 and 1", f"{p}", "0.8 is usual")
 
 
 @dataclass(frozen=True)
@@ -157,17 +185,6 @@ class PersistenceSums(Block[Cumulative]):
     def make(self, blocks: Blocks) -> Cumulative:
         hits, gains = blocks[HitGains(self.gain, self.ranking, self.relevance)]
         return hits.sum(gains * self.p ** hits.places.double())
-
-
-@dataclass(frozen=True)
-class JudgedPlaces(Block[Tensor]):
-    """Whether the truth has a row of each shown item: `[B, D]` bool."""
-
-    ranking: Ranking = Ranking()
-
-    def make(self, blocks: Blocks) -> Tensor:
-        ranked = blocks[Ranked(self.ranking)]
-        return ranked.gather(blocks[JudgedGains()] > -torch.inf) & ranked.valid
 
 
 @dataclass(frozen=True)

@@ -38,15 +38,18 @@ ROUNDED: dict[str, Callable[[Record], int | None]] = {
     "beir": lambda record: 5,
     "mteb": lambda record: None if record["metric"].startswith("MRR") else 5,
     "ir_measures": lambda record: 5 if "exp-log2" in record["metric"] or record["metric"].startswith("ERR") else None,
-    "recmetrics": lambda record: 4 if record["metric"].startswith("recommender_") else None,
+    "recmetrics": lambda record: (
+        4 if record["metric"].startswith("recommender_") else 2 if "coverage" in record["metric"] else None
+    ),
 }
 
-BEYOND = "no metric of accuracy: coverage, diversity, novelty, popularity or a curve, which the tables do not name"
 WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
 DEFECT = "a defect of the library that more-conventions.md labels"
-SIZE = "the size of the catalogue that was given, no metric"
-HOLE = "Hole counts documents that no query judged, whatever the query at hand"
 LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
+MEAN_RANKS = "equal scores have their mean rank there, so that a group of them is in the first k places or is not"
+LONGER = "lists of more than the n items that were named: all of them are added up, and divided by n"
+RANDOM = "k lists are drawn at random, without a seed"
+FILLED = "short lists were filled up with one item, which counts once for each place of the earlier of two lists"
 OTHER = "another measure than those of more-conventions.md"
 
 
@@ -130,13 +133,11 @@ def trec_eval(record: Record) -> Asked:
     metric, level = record["metric"], record["params"]["relevance_level"]
     (own,) = parse(f"trec_eval:{metric}")
     name = f"trec_eval:{metric}"
-    graded = own.name in ("nDCG", "LevelnDCG", "HitnDCG") or metric == "G"
+    graded = own.name in ("nDCG", "HitnDCG") or metric == "G"
     if level != 1 and not graded:
         head, at, k = str(own).partition("@")
         given = f"relevance_level={level}"
         name = (f"{head[:-1]}, {given})" if head.endswith(")") else f"{head}({given})") + at + k
-    if metric == "Rndcg" and level != 1:
-        return Asked(outside="Rndcg is 0 without an item of the level, which it ignores otherwise (cf. 6.2)")
     geometric = metric.startswith("gm_")
     return Asked(name, finish_user=(lambda value: math.log(max(value, 1e-5))) if geometric else float)
 
@@ -161,26 +162,15 @@ def ir_measures(record: Record) -> Asked:
         metric = re.sub(r"gains=\{.*\}", f"gains={gains}", metric)
     if re.match(r"RR(\(rel=2\))?@", metric):
         metric = f'{name[:-1]}, ties="text_ascending")@{k}' if "(" in name else f'RR(ties="text_ascending")@{k}'
-    lacking = "a query that the run lacks is listed with 0, but not counted in the whole"
-    return Asked(
-        f"ir_measures:{metric}",
-        no_order=never_stable if metric.startswith("Compat") else None,
-        unshown_outside=lacking if metric in ("NumQ", "NumRel") else "",
-    )
+    return Asked(f"ir_measures:{metric}", no_order=never_stable if metric.startswith("Compat") else None)
 
 
 def beir(record: Record) -> Asked:
-    if record["metric"].startswith("Hole"):
-        return Asked(outside=HOLE)
     dropped = drop_own_ids if record["params"].get("ignore_identical_ids") else None
     return Asked(f"beir:{record['metric']}", dropped)
 
 
 def mteb(record: Record) -> Asked:
-    if record["metric"].startswith("nAUC"):
-        return Asked(outside=BEYOND)
-    if record["metric"].startswith("Hole"):
-        return Asked(outside=HOLE)
     if record["metric"].startswith("Accuracy"):
         return Asked(outside="MTEB returns a list of the queries with a hit alone; the recorder's mean of it is 1")
     metric = record["metric"].replace("_at_", "@")
@@ -270,7 +260,11 @@ def catboost(record: Record) -> Asked:
 def torchmetrics(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
     if metric == "RetrievalRecallAtFixedPrecision":
-        return Asked(outside=OTHER)
+        names = {
+            ("recall",): write("torchmetrics", metric, _params(record, "min_precision"), record["cutoff"]),
+            ("k",): write("torchmetrics", metric, _params(record, "min_precision") | {"value": "k"}, record["cutoff"]),
+        }
+        return Asked(names[("recall",)], _binary, parts=names, no_order=never_stable)
     if metric == "RetrievalPrecisionRecallCurve":
         # Precision and recall at 1 to k; here rows that score 0 or less are hits too.
         given = {"score_above": None} | _params(record, "adaptive_k")
@@ -305,9 +299,7 @@ def _squash(world: World) -> World:
 
 def torcheval(record: Record) -> Asked:
     metric = record["metric"]
-    if record["params"].get("empty_target_action") in ("pos", "skip"):
-        return Asked(outside="the class takes a list without a hit in its first k rows for one without relevant rows")
-    given = _params(record, "limit_k_to_size")
+    given = _params(record, "limit_k_to_size", "empty_target_action")
     return Asked(
         write("torcheval", metric, given, record["cutoff"]),
         None if record["feed"] == "onetarget" else _binary,
@@ -337,8 +329,26 @@ def _nudge(world: World) -> World:
 
 def torch_geometric(record: Record) -> Asked:
     if record["metric"].endswith(("Popularity", "Coverage", "Diversity", "Personalization")):
-        return Asked(outside=BEYOND)
+        return _of_padded(record)
     return Asked(write("pyg", record["metric"], _params(record, "weighted"), record["cutoff"]), drop_zeros)
+
+
+def _of_padded(record: Record) -> Asked:
+    """These see every row of the matrix, whose short lists are filled up with one item."""
+    k, metric = record["cutoff"], record["metric"]
+
+    def pad(one: Person) -> Person:
+        return replace(one, shown=(one.shown + [(0, -1.0)] * k)[: max(k, len(one.shown))])
+
+    given: Record = {} if metric.endswith("Coverage") else {"duplicates": "all"}
+    extras = {
+        "LinkPredCoverage": ("six more items",),
+        "LinkPredDiversity": ("four categories",),
+        "LinkPredAveragePopularity": ("history",),
+    }
+    if metric.endswith("Personalization") and k > 1:
+        return Asked(outside=FILLED)
+    return Asked(write("pyg", metric, given, k), lambda world: world.map(pad), extras=extras.get(metric, ()))
 
 
 def rectools(record: Record) -> Asked:
@@ -365,8 +375,11 @@ def lenskit(record: Record) -> Asked:
 
 def recommenders(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
-    if metric in ("auc", "diversity", "novelty", "serendipity"):
-        return Asked(outside=BEYOND)
+    if metric == "auc":
+        return Asked("recommenders:auc")
+    if metric in ("diversity", "novelty", "serendipity"):
+        given = ("history",) if metric == "novelty" else ("history", "holders as features")
+        return Asked(write("recommenders", metric, {}, EVERYTHING), _without_truth, extras=given)
     if metric in ("catalog_coverage", "distributional_coverage"):
         return Asked(write("recommenders", metric, {}, EVERYTHING), _without_truth, extras=("history",))
     if metric == "r_precision_at_k":
@@ -396,11 +409,9 @@ def _as_chances(world: World) -> World:
 
 def irspack(record: Record) -> Asked:
     metric = record["metric"]
-    if metric == "n_items":
-        return Asked(outside=SIZE)
     name = write("irspack", metric, _params(record, "recall_with_cutoff"), record["cutoff"])
     # Every user of the fixture is a row of the matrix.
-    return Asked(name, _all_rows if metric == "total_user" else drop_zeros)
+    return Asked(name, _all_rows if metric in ("total_user", "n_items") else drop_zeros)
 
 
 def recpack(record: Record) -> Asked:
@@ -413,8 +424,6 @@ def recpack(record: Record) -> Asked:
 
 def recbole(record: Record) -> Asked:
     metric = record["metric"]
-    if metric.startswith("tailpercentage"):
-        return Asked(outside=OTHER)
     if record["feed"] == "items10":
         return Asked(f"recbole:{metric}", extras=("history", "padded catalogue"))
     return Asked(
@@ -466,8 +475,6 @@ def surprise(record: Record) -> Asked:
 
 
 def jurity(record: Record) -> Asked:
-    if record["metric"] in ("AUC", "CTR"):
-        return Asked(outside=OTHER)
     if record["ids"] == "str":
         return Asked(outside="string ids give 0 there (more-conventions.md 6.1.11)")
     return Asked(
@@ -500,9 +507,14 @@ def rankereval(record: Record) -> Asked:
 
 def recmetrics(record: Record) -> Asked:
     metric = record["metric"]
-    if metric not in ("mark", "recommender_precision", "recommender_recall"):
-        return Asked(outside=BEYOND)
-    return Asked(write("recmetrics", metric, {}, record["cutoff"]), _all_rows)
+    if metric == "catalog_coverage":
+        return Asked(outside=RANDOM)
+    if metric == "novelty":
+        name = write("recmetrics", metric, {}, record["params"]["n"])
+        longer = record["fixture"] in ("B", "C", "D", "D2")
+        return Asked(name, _all_rows, outside=LONGER if longer else "", extras=("everyone's history",))
+    cutoff = EVERYTHING if metric in ("prediction_coverage", "personalization") else record["cutoff"]
+    return Asked(write("recmetrics", metric, {}, cutoff), _all_rows)
 
 
 def recometrics(record: Record) -> Asked:
@@ -525,8 +537,9 @@ def evidently(record: Record) -> Asked:
     metric, params = record["metric"], record["params"]
     if metric in ("MAPKMetric", "MARKMetric"):
         return Asked(outside=DEFECT)
-    if metric in ("FBetaTopKMetric", "PersonalizationMetric"):
-        return Asked(outside=OTHER)
+    if metric == "PersonalizationMetric":
+        mean_ranks = params["recommendations_type"] == "score" and record["fixture"] in ("D", "D2", "E")
+        return Asked(write("evidently", metric, {}, record["cutoff"]), outside=MEAN_RANKS if mean_ranks else "")
     given = {"ties": "given"} if params["recommendations_type"] == "rank" else {}
     given |= _params(record, "no_feedback_users", "min_rel_score")
     if metric == "NDCGKMetric" and "min_rel_score" in params:
@@ -544,6 +557,11 @@ def ml_metrics(record: Record) -> Asked:
     return Asked(write("ml_metrics", record["metric"], {}, record["cutoff"]), _all_rows)
 
 
+def _holders_of_items(world: World) -> dict[Any, list[str]]:
+    """Who has each item in the truth, relevant or not, as its features."""
+    return {item: [str(one.user) for one in world.people if item in dict(one.truth)] for item in world.catalogue}
+
+
 def _users_of_items(world: World) -> dict[Any, list[str]]:
     """Who has each item in the truth, as its features."""
     return {
@@ -553,18 +571,28 @@ def _users_of_items(world: World) -> dict[Any, list[str]]:
     }
 
 
-# Name of what was given besides -> the argument of `evaluate`, and its value.
-EXTRAS: dict[str, tuple[str, Callable[[World], Any]]] = {
-    "padded catalogue": ("catalogue", lambda world: [*world.catalogue, 0]),
-    "history": ("history", lambda world: {user: list(items) for user, items in world.truth.items()}),
+# Name of what was given besides -> the argument of `evaluate`, and its value by what was laid out and by the fixture.
+EXTRAS: dict[str, tuple[str, Callable[[World, World], Any]]] = {
+    "padded catalogue": ("catalogue", lambda world, _: [*world.catalogue, 0]),
+    "six more items": ("catalogue", lambda world, _: [*world.catalogue, *range(0, -6, -1)]),
+    "four categories": (
+        "item_features",
+        lambda world, _: {item: [f"c={at % 4}"] for at, item in enumerate(world.catalogue)} | {0: ["c=1"]},
+    ),
+    "holders as features": ("item_features", lambda world, _: _holders_of_items(world)),
+    "everyone's history": (
+        "history",
+        lambda _, fixture: {one.user: [item for item, gain in one.truth] for one in fixture.people},
+    ),
+    "history": ("history", lambda world, _: {user: list(items) for user, items in world.truth.items()}),
     "two features": (
         "item_features",
-        lambda world: {item: [f"f1={at % 3}", f"f2={at % 5}"] for at, item in enumerate(world.catalogue)},
+        lambda world, _: {item: [f"f1={at % 3}", f"f2={at % 5}"] for at, item in enumerate(world.catalogue)},
     ),
-    "users as features": ("item_features", _users_of_items),
+    "users as features": ("item_features", lambda world, _: _users_of_items(world)),
     "every other place": (
         "baseline",
-        lambda world: {
+        lambda world, _: {
             one.user: [item for item, _ in sorted(one.shown, key=lambda row: -row[1])[::2]]
             for one in world.people
             if one.shown

@@ -28,7 +28,8 @@ MOVING = {"hits", "found"}
 def find_bounds(metric: Metric) -> tuple[Metric, ...]:
     """The metric with irrelevant rows first, and with relevant ones first; nothing if others may lie beyond them."""
     given: dict[str, Any] = metric.parameters
-    if metric.name not in MONOTONE or MOVING & {given.get(name) for name in ("divide_by", "ideal", "mean_of")}:
+    moving = MOVING & {given.get(name) for name in ("divide_by", "ideal", "mean_of")}
+    if metric.name not in MONOTONE or moving or given.get("missed", "zero") != "zero":
         return ()
     return tuple(metric.with_parameters(ties=ties, label=None) for ties in ("pessimistic", "optimistic"))
 

@@ -24,7 +24,7 @@ from tests.golden.peer_feeds import Person, World, lay_out, read_fixture
 from tests.golden.peer_names import AFTER, EXTRAS, FLOAT32, ROUNDED, Asked, ask
 from tests.golden.peer_ties import ACCIDENT, agree, find_bounds, may_decide
 
-NOTHING = "nobody was shown anything that counts: sums of nothing are 0 there and undefined here"
+NOTHING = "nobody was shown anything that counts: nothing of nothing is 0 or NaN there, and an error here"
 TOLERANCE, SINGLE = 1e-9, 1e-6
 
 
@@ -70,11 +70,15 @@ def _split(record: dict[str, Any], asked: Asked) -> Iterator[tuple[dict[str, Any
 def _answers(
     library: str, fixture: World, world: World, questions: list[tuple[dict[str, Any], Asked]]
 ) -> Iterator[Comparison]:
+    if not any(world.shown.values()):
+        for record, _ in questions:
+            yield from _outside(_where(library, record), record, NOTHING)
+        return
     metrics = {asked.metric: bridgeval.parse(asked.metric)[0] for _, asked in questions}
     bounds = {asked.metric: find_bounds(metrics[asked.metric]) for _, asked in questions if asked.no_order is not None}
     everything = {str(metric): metric for metric in (*metrics.values(), *chain.from_iterable(bounds.values()))}
     more: dict[str, Any] = {"catalogue": world.catalogue}
-    more |= {argument: given(world) for argument, given in map(EXTRAS.__getitem__, questions[0][1].extras)}
+    more |= {argument: given(world, fixture) for argument, given in map(EXTRAS.__getitem__, questions[0][1].extras)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = bridgeval.evaluate(world.shown, world.truth, list(everything.values()), per_user=True, **more)
@@ -105,7 +109,7 @@ def _answers(
             if asked.no_order is not None and may_decide(one, metric, asked.no_order)
         }
         by_accident = {user: found for user, found in by_accident.items() if not found or not agree(*found)}
-        reason = ACCIDENT if by_accident else asked.value_outside or ("" if any(world.shown.values()) else NOTHING)
+        reason = ACCIDENT if by_accident else asked.value_outside
         theirs = record["value"] if asked.value_outside else asked.pick(record["value"])
         between = tuple(map(summarize, limits)) if by_accident else ()
         yield Comparison(where, _number(theirs), summarize(metric), tolerance, outside=reason, between=between)

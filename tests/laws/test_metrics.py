@@ -68,7 +68,7 @@ VARIANTS = [
     'MAP(divide_by="found", ties="last")',
     'MAR(divide_by="places")@4',
     'ERR(stop="linear", max_grade=9, decay=0.85)@4',
-    'RBP(part="residual", p=0.5)',
+    "RBPResidual(p=0.5)",
     "RBP(normalize=True)@3",
     'Judged(count="unjudged", divide_by="k", users="shown")@4',
     'BPref(over="geometric")',

@@ -34,7 +34,7 @@ def value(name: str, shown: object = SHOWN, truth: object = TRUTH) -> float:
         ("RBP(p=0.5)@3", 0.5),
         ('RBP(p=0.5, gain="linear")', 0.5 * (2 + 0.125)),
         # The unjudged place 3 weighs 0.5 * 0.25, and all places from 5 on weigh 0.5^4.
-        ('RBP(p=0.5, part="residual")', 0.125 + 0.0625),
+        ("RBPResidual(p=0.5)", 0.125 + 0.0625),
         # The best list of min(k, n, P) = 3 relevant items: 1 - 0.5^3.
         ("RBP(p=0.5, normalize=True)", 0.5625 / 0.875),
         ("Judged", 3 / 4),

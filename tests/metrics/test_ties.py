@@ -156,3 +156,14 @@ def test_score_matrices_and_lists_agree_on_every_rule():
     names += ['Recall(unjudged="skip")@2', 'nDCG(ideal="found")@3', 'nDCG(ideal="hits")@3', "BPref", "InfAP", "RBP@3"]
     names += ["nDCG", "ERR@3", "Judged@3", "Recall(score_above=1.0)@5"]
     assert values(bridgeval.Scores(scores), truth, names) == pytest.approx(values(lists, truth, names), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_random_order_is_any_order_for_each_of_many_users(seed):
+    shown = {user: [(item, 1.0) for item in "abcd"] for user in range(4000)}
+    names = [f'HitPlace(ties="random", seed={seed})', f'HitRate(ties="random", seed={seed})@2']
+    for item in "abcd":
+        place, early = bridgeval.evaluate(shown, {user: [item] for user in shown}, names).values()
+        # Places 1 to 4 are equally likely: mean 2.5, variance 5 / 4.
+        assert abs(place - 2.5) < 4 * math.sqrt(5 / 4 / len(shown))
+        assert abs(early - 0.5) < 4 * math.sqrt(1 / 4 / len(shown))

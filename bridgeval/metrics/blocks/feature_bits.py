@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from bridgeval.batch.kernels import unite_bits
-from bridgeval.engine.blocks import Block, Blocks
+from bridgeval.engine.blocks import Block, Blocks, by_item
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.tables.context import Table
 
@@ -60,6 +60,17 @@ def count_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Cu
 def unite_features(words: Tensor, items: Tensor, cutoffs: tuple[int, ...]) -> Tensor:
     """`[W, cutoffs, B]`: the bits that any of the items in the first k places has; see `count_features`."""
     return unite_bits(words.index_select(1, items.reshape(-1)).view(len(words), *items.shape), cutoffs)
+
+
+def has_feature(words: Tensor, number: int, items: Tensor) -> Tensor:
+    """Whether items have one feature, counted from 0: bool, in the shape of `items`.
+
+    >>> import torch
+    >>> has_feature(torch.tensor([[0b01, 0b11, 0]], dtype=torch.int32), 1, torch.tensor([0, 1, 2]))
+    tensor([False,  True, False])
+    """
+    word, bit = divmod(number, FEATURES_PER_WORD)
+    return (by_item(words[word], items) >> bit & 1).bool()
 
 
 def count_bits(words: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 from bridgeval.batch.kernels import count_true, find_repeats, number_entries, sum_by_code, sum_by_step
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, RelevantLists, match, rank
 from bridgeval.batch.score_batch import ScoreBatch
-from bridgeval.engine.blocks import Block, Blocks, HitIndex, NewHits, Ranked, Relevant, RelevantCount
+from bridgeval.engine.blocks import Block, Blocks, HitIndex, JudgedGains, NewHits, Ranked, Relevant, RelevantCount
 from bridgeval.engine.cumulative import Cumulative
 
 Repeated = Literal["once", "each"]
@@ -219,6 +219,17 @@ def _log_choose(n: Tensor, k: Tensor) -> Tensor:
 def sum_places(blocks: Blocks, cells: Tensor) -> Cumulative:
     """Cells `[B, K]` added up over the first k places: `[B]`."""
     return Cumulative.of_cells(blocks.cutoffs, cells, dim=1)
+
+
+@dataclass(frozen=True)
+class JudgedPlaces(Block[Tensor]):
+    """Whether the truth has a row of each shown item: `[B, D]` bool."""
+
+    ranking: Ranking = Ranking()
+
+    def make(self, blocks: Blocks) -> Tensor:
+        ranked = blocks[Ranked(self.ranking)]
+        return ranked.gather(blocks[JudgedGains()] > -torch.inf) & ranked.valid
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,18 @@ from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.metric import RankingMetric, TopKMetric, TotalMetric
 from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import ItemSums
+from bridgeval.errors import BadParameterError
 
 Among = Literal["shown", "catalogue"]
+DEEPEST = 100_000
+
+
+def check_depth(name: str, k: int) -> None:
+    """Raises BadParameterError for a cutoff that no list comes near, where a metric holds a number for every place."""
+    if k > DEEPEST:
+        raise BadParameterError(
+            f"{name} holds a number for every place: its cutoff is at most {DEEPEST:,}", f"{k}", "give a lower cutoff"
+        )
 
 
 @dataclass(frozen=True)

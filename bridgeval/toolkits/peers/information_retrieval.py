@@ -12,6 +12,7 @@ from bridgeval.metrics import (
     MAP,
     MRR,
     RBP,
+    Abstention,
     BPref,
     Compatibility,
     Count,
@@ -19,11 +20,13 @@ from bridgeval.metrics import (
     GainG,
     HitnDCG,
     HitRate,
+    Hole,
     InfAP,
     InterpolatedPrecision,
     Judged,
     LevelnDCG,
     Precision,
+    RBPResidual,
     Recall,
     RocAuc,
     RPrecision,
@@ -75,7 +78,7 @@ TREC_EVAL = Convention(
         "set_F": entry(F1, **TREC_EVAL_RULES),
         "set_relative_P": entry(Recall, divide_by="listed", **TREC_EVAL_RULES),
         "rbp": entry(RBP, **TREC_EVAL_RULES),
-        "rbp_resid": entry(RBP, part="residual", **TREC_EVAL_RULES),
+        "rbp_resid": entry(RBPResidual, **TREC_EVAL_RULES),
         "num_q": entry(Count, of="users", **TREC_EVAL_RULES),
         "num_ret": entry(Count, of="shown", **TREC_EVAL_RULES),
         "num_rel": entry(Count, of="relevant", **TREC_EVAL_RULES),
@@ -86,7 +89,7 @@ TREC_EVAL = Convention(
         "Rprec_mult": entry(RPrecision, **TREC_EVAL_RULES),
         "G": entry(GainG, **TREC_EVAL_RULES),
         "binG": entry(GainG, gain="binary", **TREC_EVAL_RULES),
-        "Rndcg": entry(LevelnDCG, **TREC_EVAL_RULES),
+        "Rndcg": entry(LevelnDCG, **{**TREC_EVAL_RULES, "names": {"relevance_level": "level"}}),
         "ndcg_rel": entry(HitnDCG, **TREC_EVAL_RULES),
     },
     "trec_eval as pytrec_eval averages it: users that both sides have, item id as text descending on ties; its own "
@@ -193,10 +196,10 @@ IR_MEASURES = Convention(
         "RBP": entry(RBP, users="judged", ties="given", **IR_NAMES),
         "SetRelativeP": entry(Recall, divide_by="listed", **IR_MEASURES_RULES),
         "SetAP": entry(SetAP, **IR_MEASURES_RULES),
-        "NumQ": entry(Count, of="users", users="answered"),
+        "NumQ": entry(Count, of="users", users="judged", unshown="zero"),
         "NumRet": entry(Count, of="shown", **IR_MEASURES_RULES),
         "NumRelRet": entry(Count, of="hits", **IR_MEASURES_RULES),
-        "NumRel": entry(Count, of="relevant", users="answered", **IR_NAMES),
+        "NumRel": entry(Count, of="relevant", users="judged", unshown="zero", **IR_NAMES),
         "Compat": entry(Compatibility, users="judged", ties="text_ascending"),
         "Accuracy": entry(RocAuc, users="answered", ties="given", **IR_NAMES),
         "SDCG": entry(ExpectedUtility, patience="log", **CWL_RULES),
@@ -231,6 +234,7 @@ BEIR = Convention(
         "MRR": entry(MRR, **BEIR_CUSTOM_RULES),
         "R_cap": entry(Recall, divide_by="reachable", **BEIR_CUSTOM_RULES),
         "Accuracy": entry(HitRate, **BEIR_CUSTOM_RULES),
+        "Hole": entry(Hole, divide_by="judged", users="any", ties="given"),
     },
     "BEIR with ignore_identical_ids=False (by default it drops an item with the id of the query): pytrec_eval for "
     "NDCG, MAP, Recall and P; its own measures are divided by all queries of the qrels",
@@ -243,13 +247,20 @@ BEIR = Convention(
 def respell_mteb(name: str) -> str:
     """MTEB's own spelling as a name here.
 
-    >>> respell_mteb("ndcg_at_10"), respell_mteb("precision_at_5"), respell_mteb("MRR@10")
-    ('ndcg@10', 'P@5', 'MRR@10')
+    >>> respell_mteb("ndcg_at_10"), respell_mteb("precision_at_5"), respell_mteb("nauc_map_at_3_diff1")
+    ('ndcg@10', 'P@5', 'nauc_map(signal="diff1")@3')
     """
+    if found := re.fullmatch(r"(nauc_\w+?)(?:@|_at_)(\d+)_(max|std|diff1)", name, re.IGNORECASE):
+        return f'{found[1]}(signal="{found[3]}")@{found[2]}'
     name = re.sub(r"^hit_rate_at_", "HitRate_at_", re.sub(r"^precision_at_", "P_at_", name))
     return re.sub(r"^(\w+)_at_(\d+)$", r"\1@\2", name)
 
 
+MTEB_ABSTENTION: dict[str, Any] = {
+    "users": "answered",
+    "ties": "text_descending",
+    "words": {"signal": {"max": "highest", "std": "spread", "diff1": "lead"}},
+}
 MTEB = Convention(
     "mteb",
     {
@@ -260,6 +271,12 @@ MTEB = Convention(
         "HitRate": entry(HitRate, **BEIR_RULES),
         "MRR": entry(MRR, users="listed", ties="text_descending"),
         "R_cap": entry(Recall, divide_by="reachable", users="judged", ties="text_descending"),
+        "Hole": entry(Hole, divide_by="listed", users="any", ties="text_descending"),
+        "nAUC_NDCG": entry(Abstention, metric_1="NDCG", **MTEB_ABSTENTION),
+        "nAUC_MAP": entry(Abstention, metric_1="MAP", **MTEB_ABSTENTION),
+        "nAUC_Recall": entry(Abstention, metric_1="Recall", **MTEB_ABSTENTION),
+        "nAUC_P": entry(Abstention, metric_1="P", **MTEB_ABSTENTION),
+        "nAUC_MRR": entry(Abstention, metric_1="MRR", **MTEB_ABSTENTION),
     },
     "MTEB: pytrec_eval over queries of both sides, MRR over the queries of the run",
     version="2.26.24",

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from bridgeval.metrics import (
+    ARP,
     DCG,
     ERR,
     F1,
@@ -18,10 +19,14 @@ from bridgeval.metrics import (
     FallOut,
     HitPlace,
     HitRate,
+    InterListDistance,
+    IntraListDistance,
+    ItemCoverage,
     PairAccuracy,
     Precision,
     RankingLoss,
     Recall,
+    RecallAtPrecision,
     RocAuc,
     RPrecision,
     nDCG,
@@ -175,6 +180,9 @@ TORCHMETRICS = Convention(
         "RetrievalHitRate": entry(HitRate, **TORCHMETRICS_RULES),
         "RetrievalRPrecision": entry(RPrecision, **TORCHMETRICS_RULES),
         "RetrievalAUROC": entry(RocAuc, one_sided="zero", tied="half", users="shown", ties="given", **EMPTY_TARGET),
+        "RetrievalRecallAtFixedPrecision": entry(
+            RecallAtPrecision, precision=0.0, users="shown", ties="given", names={"min_precision": "precision"}
+        ),
         "RetrievalFallOut": entry(
             FallOut,
             out_of="list",
@@ -199,8 +207,11 @@ TORCHEVAL = Convention(
             Precision,
             users="shown",
             ties="given",
-            names={"limit_k_to_size": "divide_by"},
-            words={"limit_k_to_size": {True: "shown", False: "k"}},
+            names={"limit_k_to_size": "divide_by", "empty_target_action": "missed"},
+            words={
+                "limit_k_to_size": {True: "shown", False: "k"},
+                "empty_target_action": {"neg": "zero", "pos": "one", "skip": "drop"},
+            },
         ),
         "hit_rate": entry(HitRate, users="shown", ties="optimistic"),
         "reciprocal_rank": entry(MRR, users="shown", ties="optimistic"),
@@ -208,8 +219,8 @@ TORCHEVAL = Convention(
     "torcheval: every group; hit_rate and reciprocal_rank have one target a row, which stands first among equals",
     version="0.0.7",
     verified="goldens",
-    caveat="retrieval_precision has no order of equal scores; empty_target_action takes a list without a hit in its "
-    "first k rows for one without relevant rows, and is not offered; numbers are float32",
+    caveat="retrieval_precision has no order of equal scores; its empty_target_action takes a list without a hit in "
+    "its first k rows for one without relevant rows; numbers are float32",
 )
 
 RAX_RULES: dict[str, Any] = {"users": "shown", "ties": "given", "at_least": 1}
@@ -278,6 +289,10 @@ PYG = Convention(
         "LinkPredMAP": entry(MAP, **PYG_RULES),
         "LinkPredMRR": entry(MRR, **PYG_RULES),
         "LinkPredHitRatio": entry(HitRate, **PYG_RULES),
+        "LinkPredCoverage": entry(ItemCoverage, divide_by="catalogue", **PYG_RULES),
+        "LinkPredDiversity": entry(IntraListDistance, users="listed", **PYG_RULES),
+        "LinkPredPersonalization": entry(InterListDistance, divide_by="k", users="listed", **PYG_RULES),
+        "LinkPredAveragePopularity": entry(ARP, divide_by="k", users="listed", **PYG_RULES),
         "LinkPredNDCG": entry(
             nDCG,
             gain="binary",

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from bridgeval.metrics import (
+    APLT,
     ARP,
     DCG,
     F1,
@@ -21,11 +22,14 @@ from bridgeval.metrics import (
     RBP,
     RMSE,
     Accuracy,
+    CategoryEntropy,
     Count,
     Coverage,
     Gini,
+    HistoryDistance,
     HitPlace,
     HitRate,
+    InterListDistance,
     IntraListDistance,
     ItemCoverage,
     ListFill,
@@ -34,8 +38,10 @@ from bridgeval.metrics import (
     PercentileRank,
     Precision,
     PropensityHits,
+    RankBiasedOverlap,
     Recall,
     RocAuc,
+    RowAuc,
     RPrecision,
     Serendipity,
     ShannonEntropy,
@@ -96,7 +102,8 @@ RECTOOLS = Convention(
         "AvgRecPopularity": entry(
             ARP,
             users="shown",
-            names={"normalize": "share"},
+            names={"normalize": "popularity"},
+            words={"normalize": {True: "share", False: "users"}},
             **RECTOOLS_RULES,
         ),
         "MeanInvUserFreq": entry(Surprisal, scaled=False, **RECTOOLS_RULES),
@@ -151,6 +158,10 @@ LENSKIT = Convention(
         "MAE": entry(MAE),
         "ListGini": entry(Gini, divide_by="items", **LENSKIT_LISTS),
         "ExposureGini": entry(Gini, divide_by="items", p=0.85, names={"patience": "p"}, **LENSKIT_LISTS),
+        "MeanPopRank": entry(ARP, popularity="quantile", **LENSKIT_LISTS),
+        "entropy": entry(CategoryEntropy, floor=1e-6, **LENSKIT_LISTS),
+        "rank_biased_entropy": entry(CategoryEntropy, floor=1e-6, p=0.85, **LENSKIT_LISTS),
+        "rank_biased_overlap": entry(RankBiasedOverlap, p=0.85, **LENSKIT_LISTS),
     },
     "LensKit 2025: users that have a list, every row of the truth, precision over the list's length, recall over "
     "min(k, relevant)",
@@ -179,6 +190,10 @@ MS_RECOMMENDERS = Convention(
         "map": entry(MAP, divide_by="relevant", **JOINED),
         "map_at_k": entry(MAP, **JOINED),
         "catalog_coverage": entry(Coverage, known="history", shown="all", ties="given"),
+        "diversity": entry(IntraListDistance, distance="cosine", ties="given"),
+        "novelty": entry(ShannonEntropy, against="history", base=2.0, ties="given"),
+        "serendipity": entry(HistoryDistance, ties="given"),
+        "auc": entry(RowAuc, above=None, at_least=1, ties="given"),
         "distributional_coverage": entry(ShannonEntropy, base=2.0, ties="given"),
         "rsquared": entry(R2, constant="zero"),
         "exp_var": entry(R2, bias="removed", constant="zero"),
@@ -189,7 +204,8 @@ MS_RECOMMENDERS = Convention(
         "mean_mrr": entry(MRR, mean_of="relevant", users="both", ties="given"),
     },
     "Microsoft recommenders: users that both sides have, except for nDCG, which takes all users of the truth; mean_mrr "
-    "is that of cal_metric; with score_type='raw' or 'exp' give above=0.0",
+    "is that of cal_metric; with score_type='raw' or 'exp' give above=0.0; diversity and serendipity compare items by "
+    "who has them: give as item_features of each item the users who have it in the history",
     version="1.2.1",
     verified="goldens",
 )
@@ -229,6 +245,7 @@ IRSPACK = Convention(
         "gini_index": entry(Gini, divide_by="items", users="relevant", **IRSPACK_RULES),
         "valid_user": entry(Count, of="users", **IRSPACK_RULES),
         "total_user": entry(Count, of="users", users="listed", **IRSPACK_RULES),
+        "n_items": entry(Count, of="catalogue", over="mean", users="listed", **IRSPACK_RULES),
     },
     "irspack: precision over the list's length, nDCG against a list as long as the user's; ties by item id ascending, "
     "which is the order of its columns",
@@ -273,6 +290,9 @@ RECBOLE = Convention(
         "giniindex": entry(Gini, divide_by="items", **RECBOLE_RULES),
         "shannonentropy": entry(ShannonEntropy, divide_by="items", **RECBOLE_RULES),
         "averagepopularity": entry(ARP, users="shown", **RECBOLE_RULES),
+        "tailpercentage": entry(
+            APLT, head="items", pop_ratio=0.9, unknown="neither", users="shown", divide_by="k", **RECBOLE_RULES
+        ),
     },
     "RecBole: users of the split; its sequential models count every test row, each with one target: give ids made of "
     "user and event; its catalogue has the padding item too",
@@ -402,8 +422,11 @@ JURITY = Convention(
         "MAP": entry(MAP, users="both", ties="given"),
         "Precision": entry(Precision, divide_by="shown", users="both", ties="given"),
         "Recall": entry(Recall, ties="given"),
+        "AUC": entry(RowAuc, ties="given"),
+        "CTR": entry(Precision, divide_by="judged", over="pooled", users="any", ties="given"),
     },
-    "Jurity: nDCG against all relevant items; MAP and Precision over users of both sides",
+    "Jurity: nDCG against all relevant items; MAP and Precision over users of both sides; AUC and CTR over "
+    "all rows of the first k places that the truth has",
     version="2.1.0",
     verified="goldens",
     caveat="ids that are strings give 0 there; equal scores have no order",
@@ -452,11 +475,16 @@ RECMETRICS = Convention(
         "mapk": entry(MAP, divide_by="hits", users="listed", ties="given"),
         "recommender_precision": entry(Precision, divide_by="shown", users="shown", ties="given"),
         "recommender_recall": entry(Recall, users="both", ties="given"),
+        "prediction_coverage": entry(ItemCoverage, divide_by="catalogue", percent=True, ties="given"),
+        "novelty": entry(Surprisal, scaled=False, divide_by="k", users="listed", ties="given"),
+        "personalization": entry(InterListDistance, ties="given"),
     },
     "recmetrics: every pair handed in; mark is the sum of precision at hits over all relevant items",
     version="0.1.5",
     verified="goldens",
-    caveat="precision and recall of every user are rounded to 4 places there; mapk is in its repository only",
+    caveat="precision and recall of every user are rounded to 4 places there, coverage to 2; mapk is in its repository "
+    "only; catalog_coverage draws k lists at random, without a seed, and is not offered; personalization fails there "
+    "on lists of different lengths",
 )
 RECOMETRICS_RULES: dict[str, Any] = {"ties": "item_ascending"}
 RECOMETRICS = Convention(
@@ -506,6 +534,8 @@ EVIDENTLY = Convention(
         "HitRateKMetric": entry(HitRate, users="both", **EVIDENTLY_RULES),
         "MRRKMetric": entry(MRR, users="both", **EVIDENTLY_RULES),
         "NDCGKMetric": entry(nDCG, gain="linear", users="both", **EVIDENTLY_RULES),
+        "FBetaTopKMetric": entry(F1, divide_by="shown", mean_of="means", users="both", **EVIDENTLY_RULES),
+        "PersonalizationMetric": entry(InterListDistance, divide_by="k", own="k", ties="given"),
     },
     "Evidently's legacy ranking metrics: only recommended rows are seen, so that relevant items which were not shown "
     "are lost: give a truth restricted to what was shown; with min_rel_score nDCG has gain='binary'",
