@@ -16,6 +16,7 @@ from bridgeval import plugins, spec
 from bridgeval.batch.batch import lay_out
 from bridgeval.batch.score_rows import DenseRows
 from bridgeval.batch.scores import Scores
+from bridgeval.batch.transfer import download
 from bridgeval.engine.blocks import Blocks
 from bridgeval.engine.distributed import merge_over_ranks
 from bridgeval.engine.inputs import Inputs
@@ -206,15 +207,16 @@ class OnlineEvaluator:
             gains = np.ones(len(columns))
             count = len(lengths)
         else:
-            cells, count = given.detach().cpu(), len(given)
+            cells, count = given.detach(), len(given)
             dense = cells.is_floating_point() or cells.dtype == torch.bool
             if dense and tuple(cells.shape) != (rows, width):
                 raise MisalignedError(
                     f"the {what} must have a row for each user and a column for each item",
                     f"{list(cells.shape)} for {rows} users and {width} items",
                 )
-            owners, places = (one.numpy() for one in torch.nonzero(cells if dense else cells >= 0, as_tuple=True))
-            found = (cells.double() if dense else cells.long()).numpy()[owners, places]
+            # Where the tensor is: flags of all items are not copied to the host.
+            at = torch.nonzero(cells if dense else cells >= 0, as_tuple=True)
+            owners, places, found = download([*at, cells[at].to(torch.float64 if dense else torch.int64)])
             columns, gains = (places, found) if dense else (found, np.ones(len(found)))
         if count != rows:
             raise MisalignedError(f"the {what} must have a row for each user", f"{count} rows for {rows} users")

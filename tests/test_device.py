@@ -231,6 +231,15 @@ def test_a_batch_takes_few_launches_and_waits_one_copy_there_and_one_back(kind, 
     assert (counts["upload"], counts["download"]) == (1, 1)
 
 
+def test_the_host_waits_for_no_constant_of_the_run():
+    with PretendedGPU() as gpu:
+        recommendations = KINDS["scores"](CUDA)
+        gpu.forget()
+        bridgeval.evaluate(recommendations, world().relevance, SIX, device="cuda", batch_size=len(USERS))
+    assert gpu.ledger.count("wait") <= 3
+    assert gpu.ledger.count("upload") <= 4
+
+
 def test_a_batch_that_does_not_fit_is_cut_in_halves():
     draw = np.random.default_rng(3)
     scores = draw.random((64, 500)).astype(np.float32)

@@ -90,6 +90,17 @@ def test_scores_on_a_gpu_stay_there(gpu):
     assert found == pytest.approx(dict(evaluated()), rel=1e-12)
 
 
+@pytest.mark.parametrize("form", [lambda flags: flags, torch.Tensor.half, lambda flags: pad(as_lists(flags))])
+def test_of_flags_on_a_gpu_only_the_items_come_to_the_host(gpu, form):
+    evaluator = bridgeval.OnlineEvaluator(METRICS, history=HISTORY)
+    given = [one.to("cuda") for one in (SCORES, form(TRUTH), form(SEEN))]
+    gpu.forget()
+    evaluator.update(*given)
+    # One copy of row, item and gain for each side, one of the results.
+    assert gpu.ledger.count("download") == 3
+    assert dict(evaluator.compute()) == pytest.approx(dict(evaluated()), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("error", "words", "call"),
     [

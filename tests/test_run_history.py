@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -239,3 +240,12 @@ def test_the_commands_store_list_compare_draw_and_gate(tmp_path, monkeypatch):
     assert run("runs", "--page", "page.html") == (0, "wrote page.html\n")
     # A run records how it was made.
     assert run("verify", runs[0].path)[0] == 0
+
+
+def test_a_bound_that_is_a_huge_whole_number_is_drawn(tmp_path):
+    bridgeval.evaluate({1: ["a"], 2: ["b"]}, {1: ["a"], 2: ["a"]}, "MRR@2").save(f"{tmp_path}/")
+    (path,) = tmp_path.glob("*.json")
+    document = json.loads(path.read_text())
+    document["results"][0]["high"] = 10**20
+    path.write_text(json.dumps(document))
+    bridgeval.read_runs(tmp_path).to_html(tmp_path / "page.html")

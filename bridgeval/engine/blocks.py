@@ -183,8 +183,8 @@ class Ranked(Block[RankedLists]):
     def make(self, blocks: Blocks) -> RankedLists:
         shown, depth = blocks.batch.shown, blocks.depth
         late = self.ranking.ties in LATE_TIES or self.ranking.unjudged == "skip"
-        if not self.whole and (late or not isinstance(shown, ScoreBatch)):
-            # Lists are sorted as a whole anyway.
+        if not self.whole and (late or not isinstance(shown, ScoreBatch) or blocks.reads_whole_lists):
+            # Lists are sorted as a whole anyway, and whoever asks for whole rankings shares them.
             return blocks[Ranked(self.ranking, whole=True)].first(depth)
         ranked = rank(shown, self.ranking, None if self.whole else depth)
         if late:

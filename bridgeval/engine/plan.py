@@ -53,7 +53,7 @@ class Plan:
             metric.needs().check(str(metric), offered)
 
     def start(self) -> States:
-        return tuple(_call(metric, "start") for metric in self.metrics)
+        return tuple(_call(metric, metric, "start") for metric in self.metrics)
 
     def update(self, blocks: Blocks) -> States:
         """The states of one batch alone."""
@@ -72,13 +72,15 @@ class Plan:
         return fetch_states([*blocks.checks, *states])[len(blocks.checks) :]
 
     def merge(self, first: States, second: States) -> States:
-        return merge_states(first, second)
+        """The states of both, metric by metric."""
+        parts = zip(self.metrics, first, second, strict=True)
+        return tuple(_call(metric, one, "merge", other) for metric, one, other in parts)
 
     def compute(self, states: States) -> dict[Metric, Result]:
         """The result of each metric."""
         results: dict[Metric, Result] = {}
         for metric, state in zip(self.metrics, states, strict=True):
-            results[metric] = _call(metric, "compute", state)
+            results[metric] = _call(metric, metric, "compute", state)
         check_results(results)
         return results
 
@@ -95,13 +97,13 @@ def merge_states(first: States, second: States) -> States:
 # A metric builds its Needs at each call, and an evaluation asks for those of its plan several times.
 @lru_cache(maxsize=1024)
 def _join_needs(metrics: tuple[Metric, ...]) -> Needs:
-    return reduce(or_, (_call(metric, "needs") for metric in metrics), Needs())
+    return reduce(or_, (_call(metric, metric, "needs") for metric in metrics), Needs())
 
 
-def _call(metric: Metric, method: str, *arguments: Any) -> Any:
-    """What a method of a metric returns; what it raises names the metric."""
+def _call(metric: Metric, owner: Metric | State, method: str, *arguments: Any) -> Any:
+    """What a method of a metric, or of its state, returns; what it raises names the metric."""
     try:
-        return getattr(metric, method)(*arguments)
+        return getattr(owner, method)(*arguments)
     except BridgevalError:
         raise
     except FAILURES as error:

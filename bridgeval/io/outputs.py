@@ -40,6 +40,8 @@ def written_beside(path: str | os.PathLike[str]) -> Generator[str]:
     if os.path.exists(target) and not os.path.isfile(target):
         yield os.fspath(path)
         return
+    if obstacle := find_obstacle(path):
+        raise ConfigError(f"{os.fspath(path)!r} cannot be written", obstacle, "choose another path", argument="path")
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name}.{uuid.uuid4().hex}")
     try:

@@ -144,6 +144,6 @@ def read_run(path: Path) -> Run | None:
 
 
 def _read_row(row: Mapping[str, Any]) -> Row:
-    """A number of the long form; JSON has no NaN."""
-    numbers = {name: math.nan if row[name] is None else row[name] for name in ("value", "low", "high")}
+    """A number of the long form; JSON has no NaN, and writes some floats as whole numbers."""
+    numbers = {name: math.nan if row[name] is None else float(row[name]) for name in ("value", "low", "high")}
     return Row(**{column.name: row[column.name] for column in fields(Row)} | numbers)

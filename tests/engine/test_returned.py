@@ -103,6 +103,16 @@ def test_whatever_a_method_raises_names_the_metric(method, error):
         bridgeval.evaluate(SHOWN, RELEVANT, dataclass(frozen=True)(kind)(Sums()))
 
 
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+def test_whatever_the_merge_of_a_state_raises_names_the_metric(error):
+    class Torn(Sums):
+        def merge(self, other):
+            raise error("ouch")
+
+    with pytest.raises(MetricFailedError, match=rf"Returning.* failed in merge.*{error.__name__}: ouch"):
+        bridgeval.evaluate(SHOWN, RELEVANT, Returning(Torn()), batch_size=1)
+
+
 def test_an_exit_in_a_metric_of_lists_names_the_user():
     class Leaving(bridgeval.ListMetric):
         name = "Leaving"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bridgeval
+from bridgeval.errors import ConfigError
 from bridgeval.plugin import written_beside
 
 SHOWN, TRUTH = {1: ["a", "b"], 2: ["c"]}, {1: ["b"], 2: ["a"]}
@@ -45,6 +46,13 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
     with written_beside(os.devnull) as beside:
         assert beside == os.devnull
     assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.parametrize("how", ["to_csv", "to_json", "to_markdown", "to_latex"])
+def test_a_folder_that_is_not_there_is_named(tmp_path, how):
+    report = bridgeval.evaluate(SHOWN, TRUTH, "MRR@2")
+    with pytest.raises(ConfigError, match=r"report' cannot be written; found: there is no folder '.*missing'"):
+        getattr(report, how)(tmp_path / "missing" / "report")
 
 
 @pytest.mark.parametrize("how", ["to_csv", "to_json", "to_markdown", "to_latex"])
