@@ -32,6 +32,7 @@ SYNONYMS = {
     "cov": "Coverage", "catalogcoverage": "Coverage", "cataloguecoverage": "Coverage",
 }  # fmt: skip
 
+ONE_BY_ONE = "give metrics one by one: ['nDCG@5', 'Recall@5'], or -m nDCG@5 -m Recall@5"
 # Stands before the name of a metric that was made of an author's class, in place of a convention.
 OBJECT = "custom"
 
@@ -150,16 +151,17 @@ def _read_cutoffs(text: str, tail: str) -> list[int | None]:
         return [int(part) for part in tail.split(",")]
     except ValueError:
         raise SpecError(
-            f"{text!r} cannot be read", f"cutoff {tail!r}", "cutoffs are whole numbers: nDCG@10 or nDCG@5,10"
+            f"{text!r} cannot be read",
+            f"cutoff {tail!r}",
+            ONE_BY_ONE if text.count("@") > 1 else "cutoffs are whole numbers: nDCG@10 or nDCG@5,10",
         ) from None
 
 
 def _read_call(text: str, call: str) -> tuple[str, dict[str, Any]]:
-    several = text.count("@") > 1 and "(" not in text
     problem = SpecError(
         f"{text!r} cannot be read as a metric",
-        hint="give metrics one by one: ['nDCG@5', 'Recall@5'], or -m nDCG@5 -m Recall@5"
-        if several
+        hint=ONE_BY_ONE
+        if text.count("@") > 1 and "(" not in text
         else 'write a name, parameters by keyword, and cutoffs: F1(metric_1="nDCG", beta=0.5)@10',
     )
     # Some libraries have names with a hyphen, which Python would take for a minus.
@@ -284,7 +286,7 @@ def _parse_parts(value: Any, toolkit: str | None, k: int | None, known: Plugins)
         return tuple(_parse_parts(one, toolkit, k, known) for one in value)
     if not isinstance(value, str):
         return value
-    own_toolkit, name, parameters, cutoffs = _split(value)
+    own_toolkit, name, parameters, cutoffs = _split(_respell(value, toolkit, known))
     if len(cutoffs) > 1:
         raise SpecError(f"{value!r} has several cutoffs inside a metric", hint="give one, or leave it to the whole")
     chosen = own_toolkit or toolkit

@@ -24,7 +24,7 @@ from bridgeval.engine.plan import Execution, Plan
 from bridgeval.engine.summary import Result
 from bridgeval.errors import BridgevalError
 from bridgeval.loading import choose_loader
-from bridgeval.testing import world
+from bridgeval.testing import World, world
 from bridgeval.toolkits.replay import Metric as ReplayMetric, NCISMetric, TorchMetricsBuilder
 from bridgeval.toolkits.replay.custom import FunctionMetric
 from bridgeval.toolkits.warprec import (
@@ -105,6 +105,11 @@ KINDS = {
 SIZES = {"frame": 10, "scores": 10}
 
 
+def count_visits(data: World) -> dict[Any, int]:
+    """How often each user came: 0, 1, 2, 0, ..."""
+    return {user: at % 3 for at, user in enumerate(data.extras["user_groups"])}
+
+
 def run(
     metrics: Sequence[Metric], kind: str, device: torch.device, recommendations: Any = None
 ) -> dict[Metric, Result]:
@@ -113,8 +118,9 @@ def run(
     )
     recommendations, truth = KINDS[kind](device) if recommendations is None else recommendations, data.relevance
     relevance = frame(truth, "gain") if kind == "frame" else truth
+    tables = {"price": dict.fromkeys(data.extras["item_features"], 2.0), "visits": count_visits(data)}
     source = choose_loader(plugins.installed(), recommendations, relevance).load(
-        recommendations, relevance, **data.extras
+        recommendations, relevance, **data.extras, context=tables
     )
     plan = Plan.of(metrics)
     plan.check(source.offers)
@@ -219,9 +225,9 @@ def count_per_batch(kind: str, metrics: list[str], digits: int | None = None) ->
         ("frame", SIX, None, 120),
         ("scores", SIX, None, 120),
         # Many scores are equal.
-        ("scores", SIX, 2, 120),
-        ("scores", forty(), None, 395),
-        ("scores", forty(), 2, 412),
+        ("scores", SIX, 2, 121),
+        ("scores", forty(), None, 405),
+        ("scores", forty(), 2, 423),
     ],
 )
 def test_a_batch_takes_few_launches_and_waits_one_copy_there_and_one_back(kind, metrics, digits, launches):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, update_wrapper
+from functools import update_wrapper
 from itertools import accumulate, pairwise
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
@@ -487,15 +487,9 @@ def sum_by_code(codes: Tensor, count: int, weights: Tensor | None = None) -> Ten
     (tensor([1., 2.], dtype=torch.float64), tensor([2.0000, 0.5000], dtype=torch.float64))
     """
     # A GPU has no deterministic bincount with weights, and waits in every bincount.
-    values = _make_one(codes.device).expand(codes.numel()) if weights is None else weights.double().reshape(-1)
     sums = torch.zeros(count + 1, dtype=torch.float64, device=codes.device)
+    values = sums.new_ones(codes.numel()) if weights is None else weights.double().reshape(-1)
     return sums.index_add_(0, codes.reshape(-1), values)[:count]
-
-
-@cache
-def _make_one(device: torch.device) -> Tensor:
-    """1.0, made once for each device: metrics count a lot."""
-    return torch.ones((), dtype=torch.float64, device=device)
 
 
 @sum_by_code.on_cpu

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridgeval.engine.metric import Metric
 
 FAMILIES = (
-    "accuracy", "retrieval", "rating", "coverage", "novelty", "diversity", "bias", "fairness",
+    "accuracy", "auc", "retrieval", "rating", "coverage", "novelty", "diversity", "bias", "fairness",
     "multiobjective", "counterfactual",
 )  # fmt: skip
 ARROWS = {None: "", True: "↑", False: "↓"}

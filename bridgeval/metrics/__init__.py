@@ -110,6 +110,7 @@ from bridgeval.metrics.retrieval import (
     Judged as Judged,
     RBPResidual as RBPResidual,
 )
+from bridgeval.metrics.weighted import WeightedMean as WeightedMean
 
 # `x as x` above marks a public name for type checkers. `Metric` itself has no name.
 __all__ = [name for name, one in globals().items() if isinstance(one, type) and issubclass(one, Metric) and one.name]

@@ -122,9 +122,16 @@ class RankBiasedOverlap(TopKMetric):
         first = blocks[FirstShown(self.ranking)][:, : self.k]
         # From this depth on both lists have the item; the place of one that the baseline lacks is NaN.
         both = torch.where(first & (place <= self.k), torch.maximum(place, own), self.k + 1).long()
-        depths = torch.arange(1, self.k + 1, dtype=torch.float64, device=blocks.device)
-        weights = self.p ** (depths - 1)
-        later = torch.nn.functional.pad((weights / depths).flip(0).cumsum(0).flip(0), (0, 1))
-        overlap = later[both - 1].sum(1) / weights.sum()
+        key = "shares of depths", self.p, self.k
+        shares = blocks.lookup.once(key, lambda: self._share_depths().to(blocks.device))
+        overlap = shares[both - 1].sum(1)
         has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
         return torch.where(has_baseline & (blocks[ShownCount(self.ranking)] > 0), overlap, torch.nan)
+
+    def _share_depths(self) -> Tensor:
+        """`[k + 1]` float64: what an item adds that both lists have from each depth on; 0 beyond the last."""
+        # On the host: a GPU has no deterministic cumsum of floats.
+        depths = torch.arange(1, self.k + 1, dtype=torch.float64, device="cpu")
+        weights = self.p ** (depths - 1)
+        later = (weights / depths).flip(0).cumsum(0).flip(0) / weights.sum()
+        return torch.nn.functional.pad(later, (0, 1))

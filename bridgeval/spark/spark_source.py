@@ -100,7 +100,12 @@ class SparkSource:
 
     def run(self, plan: Plan, how: Execution) -> States:
         """Runs one job for all metrics, after one over the history if a metric needs its items or their popularity."""
-        kept = tuple(at for at, state in enumerate(plan.start()) if isinstance(state, Collected))
+        started = zip(plan.metrics, plan.start(), strict=True)
+        kept = tuple(
+            at
+            for at, (metric, state) in enumerate(started)
+            if isinstance(state, Collected) and metric.per_user() is not None
+        )
         with show_tasks(self.session, how.rows), restore_errors():
             task, placed = self.prepare(plan, how, kept)
             if kept:

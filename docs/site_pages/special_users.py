@@ -54,6 +54,7 @@ def _measure(metric: Metric, depth: int, without: Sequence[str] = ()) -> Mapping
         "item_features": {item: ["x", "y"][place % 2] for place, item in enumerate(ITEMS)},
         "user_groups": {user: place % 2 for place, user in enumerate(RELEVANT)},
         "prev_scores": shown,
+        "context": {"visits": dict.fromkeys(RELEVANT, 1)},
         "baseline": {user: rank(ITEMS[1 : depth + 1]) for user in RELEVANT},
     }
     with warnings.catch_warnings():

@@ -43,7 +43,6 @@ ROUNDED: dict[str, Callable[[Record], int | None]] = {
     ),
 }
 
-WEIGHTS = "group weights: not read (more-conventions.md 6.1.1)"
 DEFECT = "a defect of the library that more-conventions.md labels"
 LONGEST = "a cutoff beyond the longest list (more-conventions.md 6.1.18)"
 MEAN_RANKS = "equal scores have their mean rank there, so that a group of them is in the first k places or is not"
@@ -233,28 +232,41 @@ def sklearn(record: Record) -> Asked:
     )
 
 
+def _weigh(metric: str, record: Record, weigh_empty: bool = True) -> Asked:
+    """The weighted mean of a metric, where users have weights."""
+    if "weight" not in record["params"]:
+        return Asked(metric)
+    given = "" if weigh_empty else ", weigh_empty=False"
+    return Asked(f'WeightedMean(metric={literal(metric)}, weight="weight"{given})', extras=("weights",))
+
+
 def xgboost(record: Record) -> Asked:
-    if "weight" in record["params"]:
-        return Asked(outside=WEIGHTS)
     metric, change = record["metric"], LABELS[record["params"].get("labels", "gains")]
     if "ndcg_exp_gain" in record["params"]:
         name, at, k = metric.partition("@")
         metric = f"{name}(ndcg_exp_gain=False){at}{k}"
-    return Asked(f"xgboost:{metric}", change)
+    weigh_empty = not metric.startswith("ndcg") or metric.endswith("-")
+    return replace(_weigh(f"xgboost:{metric}", record, weigh_empty), change=change)
 
 
 def lightgbm(record: Record) -> Asked:
-    if "weight" in record["params"]:
-        return Asked(outside=WEIGHTS)
     gains = record["params"].get("label_gain")
     given = {"label_gain": [int(one) for one in gains.split(",")]} if gains else {}
-    return Asked(write("lightgbm", record["metric"], given, record["cutoff"]))
+    metric = write("lightgbm", record["metric"], given, record["cutoff"])
+    weighed = _weigh(metric, record, weigh_empty=record["metric"] != "ndcg")
+    return replace(weighed, change=LABELS[record["params"].get("labels", "gains")])
 
 
 def catboost(record: Record) -> Asked:
-    if "weight" in record["params"]:
-        return Asked(outside=WEIGHTS)
-    return Asked(f"catboost:{record['metric']}", LABELS[record["params"].get("labels", "gains")])
+    metric, change = record["metric"], LABELS[record["params"].get("labels", "gains")]
+    plain = metric.replace(";use_weights=false", "")
+    if plain != metric or metric.startswith(UNWEIGHTED):
+        return Asked(f"catboost:{plain}", change)
+    return replace(_weigh(f"catboost:{plain}", record), change=change)
+
+
+# CatBoost takes weights of groups for these, and does not read them.
+UNWEIGHTED = ("PrecisionAt", "RecallAt", "MAP")
 
 
 def torchmetrics(record: Record) -> Asked:
@@ -571,6 +583,11 @@ def _users_of_items(world: World) -> dict[Any, list[str]]:
     }
 
 
+def _weights(fixture: World) -> dict[Any, int]:
+    """1, 2, 3, 1, ... by the place of a user in the fixture."""
+    return {one.user: 1 + at % 3 for at, one in enumerate(fixture.people)}
+
+
 # Name of what was given besides -> the argument of `evaluate`, and its value by what was laid out and by the fixture.
 EXTRAS: dict[str, tuple[str, Callable[[World, World], Any]]] = {
     "padded catalogue": ("catalogue", lambda world, _: [*world.catalogue, 0]),
@@ -585,6 +602,7 @@ EXTRAS: dict[str, tuple[str, Callable[[World, World], Any]]] = {
         lambda _, fixture: {one.user: [item for item, gain in one.truth] for one in fixture.people},
     ),
     "history": ("history", lambda world, _: {user: list(items) for user, items in world.truth.items()}),
+    "weights": ("context", lambda _, fixture: {"weight": _weights(fixture)}),
     "two features": (
         "item_features",
         lambda world, _: {item: [f"f1={at % 3}", f"f2={at % 5}"] for at, item in enumerate(world.catalogue)},

@@ -69,6 +69,7 @@ VARIANTS = [
     'MAR(divide_by="places")@4',
     'ERR(stop="linear", max_grade=9, decay=0.85)@4',
     "RBPResidual(p=0.5)",
+    'WeightedMean(metric="nDCG(empty=\\"one\\", users=\\"any\\")@3", weight="visits", weigh_empty=False)',
     "RBP(normalize=True)@3",
     'Judged(count="unjudged", divide_by="k", users="shown")@4',
     'BPref(over="geometric")',
@@ -80,6 +81,7 @@ VARIANTS = [
 GIVEN = {
     "EucDistance": '(metrics=["Precision", "ARP"], utopia=[1.0, 0.0])',
     "Hypervolume": '(metrics=["nDCG", "NumRetrieved"], nadir=[0.0, 1.0])',
+    "WeightedMean": '(metric="Recall", weight="visits")',
     # Targets are probabilities there; the grades of the small world are not.
     "catboost:ERR": "(max_grade=9)",
     "catboost:PFound": "(max_grade=9)",

@@ -20,6 +20,7 @@ ITEMS = list(range(9))
 MADE_OF = {
     "EucDistance": {"metrics": (bridgeval.parse("Precision@3")[0],), "utopia": (1.0,)},
     "Hypervolume": {"metrics": (bridgeval.parse("nDCG@3")[0],), "nadir": (0.2,)},
+    "WeightedMean": {"metric": bridgeval.parse("nDCG@3")[0], "weight": "visits"},
 }
 # Flat parameters of every ranking metric.
 POLICIES = {
@@ -48,6 +49,7 @@ def random_world(draw: random.Random, whole: bool) -> World:
         "prev_scores": previous,
         "baseline": {user: draw.sample(ITEMS, 3) for user in range(8)},
         "users": list(range(0, 8, 2)),
+        "context": {"visits": {user: draw.randrange(3) for user in range(8)}},
     }
     return World(lists, truth, extras)
 

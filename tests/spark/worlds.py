@@ -43,8 +43,11 @@ def world(strings: bool = False, seed: int = 5) -> dict[str, Any]:
         "user_groups": dict(zip(list(user(everyone)), rng.choice(["new", "old", "other"], USERS), strict=True)),
         "item_features": {one: list(rng.choice(["f0", "f1", "f2"], 2, replace=False)) for one in item(catalogue)},
         "users": user(np.arange(10, 40)),
-        # Tables that metrics of the example plugins ask for by name.
-        "context": {"price": {one: float(rng.integers(1, 9)) for one in list(item(catalogue))}},
+        # Tables that metrics ask for by name, those of the example plugins too.
+        "context": {
+            "price": {one: float(rng.integers(1, 9)) for one in list(item(catalogue))},
+            "visits": {one: float(rng.integers(0, 4)) for one in list(user(everyone))[9:]},
+        },
     }
 
 

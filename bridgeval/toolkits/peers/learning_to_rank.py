@@ -82,7 +82,7 @@ XGBOOST = Convention(
         "pre": entry(Precision, divide_by="shown", **XGBOOST_RULES),
     },
     "XGBoost: without @ the cutoff is 32; a group without relevant rows is worth 1 in ndcg and map, or 0 with the "
-    "suffix -, as in ndcg@5-; group weights are not read",
+    "suffix -, as in ndcg@5-",
     version="3.2.0",
     verified="goldens",
     respell=respell_xgboost,
@@ -93,7 +93,7 @@ LIGHTGBM = Convention(
         "ndcg": entry(nDCG, empty="one", users="shown", ties="given", names={"label_gain": "gain"}),
         "map": entry(MAP, empty="one", users="shown", ties="given", above=0.5),
     },
-    "LightGBM: a group without relevant rows is worth 1; label_gain is a list of gains; group weights are not read",
+    "LightGBM: a group without relevant rows is worth 1; label_gain is a list of gains",
     version="4.7.0",
     verified="goldens",
 )
