@@ -51,6 +51,7 @@ AXES = {
     "metrics": "the metrics combined",
     "utopia": "the best point",
     "nadir": "the worst point",
+    "weigh_empty": "whether a user without relevant items counts with their weight",
     "higher": "which of the metrics are better when higher",
     # Pairs and places.
     "tied": "what a pair of equal scores counts",

@@ -13,7 +13,7 @@ from typing import Any
 
 # Signal -> the word for what happened.
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-# Seconds that an import may take to its end after a signal, and between two looks at it.
+# Seconds that such an import or file may take to its end after a signal, and between two looks at it.
 PATIENCE, PAUSE = 10.0, 0.05
 
 
@@ -34,8 +34,9 @@ class Received(list[int]):
 def unwind_on_signals() -> Generator[Received]:
     """Raises KeyboardInterrupt where a signal comes; a second one, and any after the block, act as before it.
 
-    An import ends first: modules in C lose an exception that is raised while they load, or stay half loaded. Signals
-    that are ignored, as `nohup` does, stay ignored.
+    An import ends first: modules in C lose an exception that is raised while they load, or stay half loaded. So does
+    what `tempfile` is making or removing, which would be left behind. Signals that are ignored, as `nohup` does, stay
+    ignored.
     """
     received, before = Received(), dict[int, Any]()
 
@@ -56,7 +57,7 @@ def unwind_on_signals() -> Generator[Received]:
             raise KeyboardInterrupt
 
     def interrupt(latest: float, _: int, frame: FrameType | None) -> None:
-        if _is_importing(frame) and time.monotonic() < latest:
+        if _must_end_first(frame) and time.monotonic() < latest:
             # An alarm takes no lock that the interrupted code may hold.
             signal.setitimer(signal.ITIMER_REAL, PAUSE)
         else:
@@ -73,8 +74,10 @@ def unwind_on_signals() -> Generator[Received]:
         restore()
 
 
-def _is_importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported in this frame or around it."""
-    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+def _must_end_first(frame: FrameType | None) -> bool:
+    """Whether a module is being imported in this frame or around it, or a temporary file made or removed."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>" or frame.f_globals.get("__name__") == "tempfile":
+            return True
         frame = frame.f_back
-    return frame is not None
+    return False

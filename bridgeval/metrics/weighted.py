@@ -17,6 +17,13 @@ from bridgeval.errors import BadParameterError, BadValueError
 from bridgeval.metrics.blocks.composite import check_parts
 
 
+class _DirectionInside:
+    """`higher_is_better` of the metric inside; None of the class, which may hold any."""
+
+    def __get__(self, weighted: WeightedMean | None, owner: type[WeightedMean]) -> bool | None:
+        return None if weighted is None else weighted.metric.higher_is_better
+
+
 @dataclass(frozen=True)
 class WeightedMean(Metric):
     """The mean of a metric's values where some users count more than others: `sum_u w_u v_u / sum_u w_u`.
@@ -38,8 +45,8 @@ class WeightedMean(Metric):
     """
 
     name = "WeightedMean"
-    family = "accuracy"
-    higher_is_better: ClassVar[bool | None] = None
+    family = "weighted"
+    higher_is_better: ClassVar[Any] = _DirectionInside()
     made_of: ClassVar[tuple[str, ...]] = ("metric",)
 
     k: int = WHOLE
@@ -55,8 +62,6 @@ class WeightedMean(Metric):
             raise BadParameterError(
                 f"{self.name} needs the name of a table of context=", f"weight={self.weight!r}", 'e.g. weight="visits"'
             )
-        # The class has no direction, an object that of the metric inside.
-        object.__setattr__(self, "higher_is_better", self.metric.higher_is_better)
 
     @property
     def bounds(self) -> Bounds:

@@ -343,6 +343,28 @@ cli.main(["evaluate", "recs.csv", "truth.csv"])
     assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "loaded\n", f"error: {word}")
 
 
+def test_a_temporary_file_is_made_and_removed_before_a_signal_unwinds_the_command(folder: Path) -> None:
+    (folder / "scratch").mkdir()
+    # The signal comes just after tempfile has made the file that tells it whether it may write.
+    program = """
+import os, signal, tempfile
+from bridgeval import cli, config
+made = os.open
+def open_and_interrupt(path, *given):
+    file = made(path, *given)
+    signal.raise_signal(signal.SIGTERM)
+    return file
+def run(*_):
+    os.open = open_and_interrupt
+    tempfile.gettempdir()
+config.run = run
+cli.main(["evaluate", "recs.csv", "truth.csv"])
+"""
+    done = python(program, folder, TMPDIR=str(folder / "scratch"))
+    assert (done.returncode, done.stderr.strip()) == (143, "error: terminated")
+    assert list((folder / "scratch").iterdir()) == []
+
+
 def test_an_import_without_end_is_interrupted_all_the_same(folder: Path) -> None:
     (folder / "endless.py").write_text("import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(20)\n")
     program = """
@@ -356,10 +378,15 @@ cli.main(["demo"])
     assert (done.returncode, done.stderr.strip()) == (130, "error: interrupted")
 
 
-def python(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def python(program: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Ends, or fails, long before the program would by itself."""
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=environment(), capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment() | variables,
+        capture_output=True,
+        text=True,
+        timeout=30,
     )
 
 

@@ -93,10 +93,13 @@ def metrics(rng: Random, folder: Path) -> None:
     given = {name: pick(rng) for name in rng.sample(places, min(len(places), rng.randint(1, 2)))}
     if "k" in places:
         given.setdefault("k", 2)
+    if kind is bridgeval.metrics.WeightedMean:
+        given = {"metric": bridgeval.metrics.nDCG(2), "weight": "visits"} | given
     metric = kind(**given)
     report = bridgeval.evaluate(
         SHOWN, TRUTH, [metric], history={1: ["c"], 2: ["b"]}, item_groups={"a": 1, "b": 2}, catalogue=list("abcd"),
         item_features={"a": ["x"], "b": ["y"]}, user_groups={1: "m", 2: "f"}, mask_seen=False,
+        context={"visits": {1: 1, 2: 3}},
     )  # fmt: skip
     check_bounds(report)
     require_number(report)

@@ -99,8 +99,11 @@ def test_files_of_any_cut_give_the_report_of_one_run(whole, counts_others, ids, 
     if not names:
         pytest.skip("there is no such metric")
     data = world(ids, whole=whole)
-    data.extras["context"] = {"price": {item: at / 4 for at, item in enumerate(data.extras["catalogue"])}}
     everyone = sorted({*data.recommendations, *data.relevance})
+    data.extras["context"] = {
+        "price": {item: at / 4 for at, item in enumerate(data.extras["catalogue"])},
+        "visits": {user: at % 3 for at, user in enumerate(everyone)},
+    }
     genres = of_items({item: f"genre {at % 2}" for at, item in enumerate(data.extras["catalogue"])}, "genre")
     asked: dict[str, Any] = {"metrics": names, "per_user": True, "by": [dict(data.extras["user_groups"]), genres]}
     expected = bridgeval.evaluate(data.recommendations, data.relevance, **asked, **data.extras)

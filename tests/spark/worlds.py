@@ -46,7 +46,7 @@ def world(strings: bool = False, seed: int = 5) -> dict[str, Any]:
         # Tables that metrics ask for by name, those of the example plugins too.
         "context": {
             "price": {one: float(rng.integers(1, 9)) for one in list(item(catalogue))},
-            "visits": {one: float(rng.integers(0, 4)) for one in list(user(everyone))[9:]},
+            "visits": {one: float(rng.integers(0, 4)) for one in list(user(np.arange(-1, USERS + 10)))},
         },
     }
 
