@@ -347,7 +347,7 @@ def test_a_temporary_file_is_made_and_removed_before_a_signal_unwinds_the_comman
     (folder / "scratch").mkdir()
     # The signal comes just after tempfile has made the file that tells it whether it may write.
     program = """
-import os, signal, tempfile
+import os, signal, tempfile, time
 from bridgeval import cli, config
 made = os.open
 def open_and_interrupt(path, *given):
@@ -357,6 +357,7 @@ def open_and_interrupt(path, *given):
 def run(*_):
     os.open = open_and_interrupt
     tempfile.gettempdir()
+    time.sleep(20)
 config.run = run
 cli.main(["evaluate", "recs.csv", "truth.csv"])
 """
