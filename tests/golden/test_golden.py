@@ -15,8 +15,8 @@ from tests.golden.marks import marked, places
 SKIPPED = {"replay": 37}
 
 
-# Of librec every number is accounted for in test_librec.py.
-@pytest.mark.parametrize("toolkit", [toolkit for toolkit in compare.readers() if toolkit != "librec"])
+# Every number of librec is accounted for in test_librec.py, of each peer in test_peers.py.
+@pytest.mark.parametrize("toolkit", sorted(set(compare.readers()) - {"librec", "peers"}))
 def test_every_golden_value_of_a_toolkit_is_reproduced(toolkit, capsys, monkeypatch):
     monkeypatch.setattr(compare, "READERS", {toolkit: compare.READERS[toolkit]})
     assert compare.main([]) == 0, capsys.readouterr().err

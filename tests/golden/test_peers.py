@@ -12,7 +12,7 @@ import pytest
 import bridgeval
 from bridgeval import plugins
 from tests.golden import peers
-from tests.golden.compare import DATA, Comparison
+from tests.golden.compare import DATA, Comparison, checked
 from tests.golden.peer_feeds import Person
 from tests.golden.peer_names import LIBRARIES
 from tests.golden.peer_ties import agree, find_bounds, may_decide, never_stable
@@ -22,7 +22,7 @@ FILES = sorted(path for path in (DATA / "peers").glob("*.json") if not path.name
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_convention_gives_the_numbers_of_its_library(path):
-    found = list(peers.comparisons(path, json.loads(path.read_text(encoding="utf-8"))))
+    found = list(checked(peers, path, json.loads(path.read_text(encoding="utf-8"))))
     assert [one for one in found if one.differs] == []
     assert Counter(one.kind for one in found)["compared"] > 0
 

@@ -67,7 +67,7 @@ def random_metric(name: str, draw: random.Random) -> bridgeval.Metric:
 NATIVE = [name for name, kind in plugins.installed().metrics.items() if kind.__module__.startswith("bridgeval.metrics")]
 
 
-@pytest.mark.parametrize("trials", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("trials", [15, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NATIVE)
 def test_no_value_is_beyond_the_bounds_whatever_the_parameters(name, trials):
     draw, tried = random.Random(name), 0

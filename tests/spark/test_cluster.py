@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT, spark_environment
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.cluster
 
 
 def test_a_killed_executor_changes_no_digit(tmp_path: Path) -> None:

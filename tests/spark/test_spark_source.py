@@ -56,14 +56,18 @@ def asked() -> tuple[list[Any], list[Any]]:
     return lists, whole
 
 
-@pytest.fixture(scope="module", params=["integers", "strings"])
+@pytest.fixture(scope="module")
 def evaluated(request: pytest.FixtureRequest, asked: Any) -> list[tuple[dict[str, Any], list[Any], Report]]:
     strings = request.param == "strings"
     worlds = zip((world(strings), whole_world(strings)), asked, strict=True)
     return [(given, metrics, bridgeval.evaluate(**given, metrics=metrics)) for given, metrics in worlds]
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7, 20])
+@pytest.mark.parametrize(
+    ("evaluated", "partitions"),
+    [("integers", 1), ("integers", 20), ("strings", 2), ("strings", 7)],
+    indirect=["evaluated"],
+)
 def test_every_installed_metric_equals_its_local_value(spark: Any, evaluated: Any, partitions: int) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
     try:
