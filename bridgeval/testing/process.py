@@ -26,10 +26,11 @@ def look_at_settings() -> dict[str, Any]:
 
 def look_at_process() -> dict[str, Any]:
     """Name -> value of everything that is looked at."""
+    numpys: Any = np.random.get_state(legacy=False)
     return {
         **look_at_settings(),
-        "the random generator of torch": torch.get_rng_state().tolist()[:16],
-        "the random generator of numpy": str(np.random.get_state(legacy=False)),
+        "the random generator of torch": torch.get_rng_state().numpy().tobytes(),
+        "the random generator of numpy": [numpys["state"]["key"].tobytes(), numpys["state"]["pos"], numpys["gauss"]],
         "the random generator of Python": random.getstate(),
         "the filters of warnings": list(warnings.filters),
         "the environment": dict(os.environ),
