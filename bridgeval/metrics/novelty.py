@@ -275,7 +275,39 @@ class Novelty(TopKMetric):
 
 
 @dataclass(frozen=True)
-class Unexpectedness(TopKMetric):
+class BaselineMetric(TopKMetric):
+    """The base of metrics that compare each list with that of another system, the baseline.
+
+    Attributes:
+        baseline: the name of the baseline, where several were given.
+    """
+
+    users: Users = field(default="shown", kw_only=True)
+    baseline: str = field(default="", kw_only=True)
+
+    def needs(self) -> Needs:
+        return super().needs() | Needs(
+            pairs=frozenset({baseline_column(self.baseline)}),
+            baselines=frozenset({(self.baseline, self._baseline_ranking)}),
+        )
+
+    def baseline_places(self, blocks: Blocks) -> Tensor:
+        """`[B, D]` float64: the place of each item of the list in the baseline's list, from 1; NaN if it has none."""
+        return blocks[ShownColumn(baseline_column(self.baseline, self._baseline_ranking), self.ranking)].double()
+
+    def both_listed(self, blocks: Blocks) -> Tensor:
+        """`[B]` bool: the users to whom both show something."""
+        has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
+        return has_baseline & (blocks[ShownCount(self.ranking)] > 0)
+
+    @property
+    def _baseline_ranking(self) -> Ranking:
+        """The policy, but for the cut, which is about the lists that are evaluated."""
+        return replace(self.ranking, cut=None)
+
+
+@dataclass(frozen=True)
+class Unexpectedness(BaselineMetric):
     """The share of the items shown that another system does not show in its own first k places.
 
     `1 - |P[:k] & B[:k]| / n` with the baseline's list B, ranked by the same policy (after Murakami, Mori and Orihara
@@ -286,7 +318,6 @@ class Unexpectedness(TopKMetric):
     Attributes:
         divide_by: "shown", n; or "k", which counts missing places as unexpected.
         empty: what users with an empty list on either side get: "undefined" or "zero".
-        baseline: the name of the baseline, where several were given.
         count: the share of "unexpected" items, or of "expected" ones: how much the two lists have in common.
 
     >>> import bridgeval
@@ -299,32 +330,16 @@ class Unexpectedness(TopKMetric):
     family = "novelty"
     bounds = SHARE
 
-    users: Users = field(default="shown", kw_only=True)
     divide_by: Literal["shown", "k"] = field(default="shown", kw_only=True)
     empty: Literal["undefined", "zero"] = field(default="undefined", kw_only=True)
-    baseline: str = field(default="", kw_only=True)
     count: Literal["unexpected", "expected"] = field(default="unexpected", kw_only=True)
 
-    def needs(self) -> Needs:
-        return super().needs() | Needs(
-            pairs=frozenset({baseline_column(self.baseline)}),
-            baselines=frozenset({(self.baseline, self._baseline_ranking)}),
-        )
-
     def values(self, blocks: Blocks) -> Tensor:
-        column = baseline_column(self.baseline, self._baseline_ranking)
-        place = blocks[ShownColumn(column, self.ranking)][:, : self.k]
+        place = self.baseline_places(blocks)[:, : self.k]
         expected = ((place <= self.k) & blocks[FirstShown(self.ranking)][:, : self.k]).sum(1).double()
         share = expected / list_length(blocks, self, self.divide_by)
         value = share if self.count == "expected" else 1 - share
-        has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
-        both = has_baseline & (blocks[ShownCount(self.ranking)] > 0)
-        return torch.where(both, value, 0.0 if self.empty == "zero" else torch.nan)
-
-    @property
-    def _baseline_ranking(self) -> Ranking:
-        """The policy, but for the cut, which is about the lists that are evaluated."""
-        return replace(self.ranking, cut=None)
+        return torch.where(self.both_listed(blocks), value, 0.0 if self.empty == "zero" else torch.nan)
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from bridgeval.batch.kernels import sum_by_code
-from bridgeval.batch.ranking import Ranking
-from bridgeval.engine.blocks import Blocks, ShownColumn, ShownCount, Users
-from bridgeval.engine.metric import TopKMetric, TotalMetric
-from bridgeval.engine.needs import Needs, baseline_column
+from bridgeval.engine.blocks import Blocks
+from bridgeval.engine.metric import TotalMetric
 from bridgeval.engine.state import ItemSums, Sums, Tally
 from bridgeval.engine.summary import SHARE, UNBOUNDED, Bounds, Result
 from bridgeval.errors import BadParameterError
 from bridgeval.metrics.blocks.listed_items import ListedItems, check_depth, population
-from bridgeval.metrics.novelty import FirstShown
+from bridgeval.metrics.novelty import BaselineMetric, FirstShown
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class InterListDistance(TotalMetric):
 
 
 @dataclass(frozen=True)
-class RankBiasedOverlap(TopKMetric):
+class RankBiasedOverlap(BaselineMetric):
     """How alike the list and another system's list are, the top counting most.
 
     `sum_d p^(d-1) o_d / d / sum_d p^(d-1)` over depths d = 1..k, o_d the items that the first d places of both have
@@ -81,7 +79,6 @@ class RankBiasedOverlap(TopKMetric):
 
     Attributes:
         p: how likely a reader goes on.
-        baseline: the name of the baseline, where several were given.
 
     >>> import bridgeval
     >>> name = "RankBiasedOverlap(p=0.5)@2"
@@ -94,9 +91,7 @@ class RankBiasedOverlap(TopKMetric):
     higher_is_better = None
     bounds = SHARE
 
-    users: Users = field(default="shown", kw_only=True)
     p: float = field(default=0.9, kw_only=True)
-    baseline: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,20 +99,8 @@ class RankBiasedOverlap(TopKMetric):
         if not 0 < self.p <= 1:
             raise BadParameterError("RankBiasedOverlap needs a p above 0, at most 1", f"{self.p}", "0.9 is usual")
 
-    @property
-    def _baseline_ranking(self) -> Ranking:
-        """The policy, but for the cut, which is about the lists that are evaluated."""
-        return replace(self.ranking, cut=None)
-
-    def needs(self) -> Needs:
-        return super().needs() | Needs(
-            pairs=frozenset({baseline_column(self.baseline)}),
-            baselines=frozenset({(self.baseline, self._baseline_ranking)}),
-        )
-
     def values(self, blocks: Blocks) -> Tensor:
-        column = baseline_column(self.baseline, self._baseline_ranking)
-        place = blocks[ShownColumn(column, self.ranking)][:, : self.k].double()
+        place = self.baseline_places(blocks)[:, : self.k]
         own = torch.arange(1, place.shape[1] + 1, dtype=torch.float64, device=blocks.device)
         first = blocks[FirstShown(self.ranking)][:, : self.k]
         # From this depth on both lists have the item; the place of one that the baseline lacks is NaN.
@@ -125,8 +108,7 @@ class RankBiasedOverlap(TopKMetric):
         key = "shares of depths", self.p, self.k
         shares = blocks.lookup.once(key, lambda: self._share_depths().to(blocks.device))
         overlap = shares[both - 1].sum(1)
-        has_baseline = blocks.batch.user_column(f"in_baseline {self.baseline}".strip())
-        return torch.where(has_baseline & (blocks[ShownCount(self.ranking)] > 0), overlap, torch.nan)
+        return torch.where(self.both_listed(blocks), overlap, torch.nan)
 
     def _share_depths(self) -> Tensor:
         """`[k + 1]` float64: what an item adds that both lists have from each depth on; 0 beyond the last."""

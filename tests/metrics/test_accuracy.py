@@ -330,3 +330,9 @@ def test_r_precision_of_scores_and_of_lists_agrees_with_loops(ties):
     for shown in (lists, bridgeval.Scores(matrix)):
         found, _ = bridgeval.evaluate(shown, truth, [f'RPrecision(ties="{ties}")', "Recall@2"]).values()
         assert found == pytest.approx(sum(worked) / 40)
+
+
+@pytest.mark.parametrize("gain", [5, None, {"a": 1}, (1, "x"), "none"])
+def test_what_is_no_gain_is_refused(gain):
+    with pytest.raises(BadParameterError, match=r"nDCG has no gain=.*or give a list"):
+        bridgeval.metrics.nDCG(5, gain=gain)

@@ -65,8 +65,8 @@ def weigh_places(blocks: Blocks, kind: Discount, places: Tensor | int | None = N
 
 def check_gain(name: str, gain: GainOrTable) -> None:
     """Raises BadParameterError unless a gain is known by name, or a table of numbers."""
-    known = gain in get_args(Gain) if isinstance(gain, str) else all(isinstance(one, int | float) for one in gain)
-    if not known:
+    is_table = isinstance(gain, tuple | list) and all(isinstance(one, int | float) for one in gain)
+    if not (gain in get_args(Gain) if isinstance(gain, str) else is_table):
         raise BadParameterError(
             f"{name} has no gain={gain!r}",
             hint=f"choose one of {', '.join(map(repr, get_args(Gain)))}, or give a list: the gains of grades 0, 1, ...",

@@ -105,10 +105,11 @@ def respell_catboost(name: str) -> str:
     >>> respell_catboost("NDCG:top=5;type=Exp"), respell_catboost("MAP:border=2"), respell_catboost("MRR@3")
     ('NDCG(type="Exp")@5', 'MAP(border=2)', 'MRR@3')
     """
-    metric, colon, rest = name.partition(":")
-    if not colon or "(" in metric:
+    metric, _, rest = name.partition(":")
+    parts = rest.split(";")
+    if "(" in metric or not all("=" in one for one in parts):
         return name
-    given = dict(one.split("=", 1) for one in rest.split(";"))
+    given = dict(one.split("=", 1) for one in parts)
     top = given.pop("top", "")
     words = [f'{key}="{value}"' if value.isalpha() else f"{key}={value}" for key, value in given.items()]
     return metric + (f"({', '.join(words)})" if words else "") + (f"@{top}" if top else "")

@@ -74,6 +74,12 @@ def test_a_library_spelling_is_read(theirs, ours):
     assert bridgeval.parse(ours) == [metric]
 
 
+@pytest.mark.parametrize("name", ["catboost:NDCG:top", "catboost:NDCG:", "catboost:NDCG:;type=Exp"])
+def test_half_a_library_spelling_is_refused(name):
+    with pytest.raises(SpecError, match="cannot be read as a metric"):
+        bridgeval.parse(name)
+
+
 def test_spellings_are_read_without_a_prefix_under_a_convention():
     shown, truth = {1: ["a", "b"]}, {1: ["b"]}
     assert dict(bridgeval.evaluate(shown, truth, "P_2", convention="trec_eval")) == {"trec_eval:P@2": 0.5}
