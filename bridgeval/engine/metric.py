@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from bridgeval.batch.ranking import SHARED_TIES, Ranking, Relevance, Ties
-from bridgeval.choices import check_choices, list_choices
+from bridgeval.choices import check_choices
 from bridgeval.engine.blocks import WHOLE, Block, Blocks, Counted, RelevantCount, ShownCount, Users
 from bridgeval.engine.cumulative import Cumulative
 from bridgeval.engine.needs import Needs
@@ -96,8 +96,7 @@ class Metric:
                 "a class without @dataclass(frozen=True)",
                 "decorate the class",
             )
-        if list_choices(type(self)):  # type: ignore[arg-type]
-            check_choices(self, self.name or type(self).__name__)
+        check_choices(self, self.name or type(self).__name__)
 
     @classmethod
     def from_parameters(cls, **parameters: Any) -> Self:

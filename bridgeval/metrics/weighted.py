@@ -14,7 +14,6 @@ from bridgeval.engine.needs import Needs
 from bridgeval.engine.state import State, Sums
 from bridgeval.engine.summary import Bounds, Result
 from bridgeval.errors import BadParameterError, BadValueError
-from bridgeval.metrics.blocks.composite import check_parts
 
 
 class _DirectionInside:
@@ -57,8 +56,7 @@ class WeightedMean(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_cutoff(self.name, self.k, whole=True)
-        check_parts(self.name, [self.metric])
-        if not isinstance(self.weight, str) or not self.weight:
+        if not self.weight:
             raise BadParameterError(
                 f"{self.name} needs the name of a table of context=", f"weight={self.weight!r}", 'e.g. weight="visits"'
             )

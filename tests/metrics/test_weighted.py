@@ -7,6 +7,7 @@ import math
 import pytest
 
 import bridgeval
+import bridgeval.metrics
 from bridgeval.errors import BadParameterError, BadValueError, MissingContextWarning, NeedError
 
 SHOWN = {1: ["a", "b"], 2: ["b", "a"], 3: ["c"], 4: ["a"]}
@@ -61,10 +62,16 @@ def test_what_cannot_be_a_weight_is_refused():
         ask(name, dict.fromkeys(VISITS, "often"))
     with pytest.raises(NeedError, match="'visits' of each user"):
         bridgeval.evaluate(SHOWN, TRUTH, name)
-    with pytest.raises(BadParameterError, match="Gini@2, which does not"):
+    with pytest.raises(BadParameterError, match="Gini@2, a metric with one value for all"):
         bridgeval.parse('WeightedMean(metric="Gini", weight="visits")@2')
     with pytest.raises(BadParameterError, match="needs the name of a table"):
         bridgeval.parse('WeightedMean(metric="MRR", weight="")@2')
+
+
+@pytest.mark.parametrize("given", [{"label": 3}, {"weigh_empty": "no"}, {"weight": None}, {"metric": "nDCG"}, {"k": 0}])
+def test_parameters_of_wrong_types_are_refused(given):
+    with pytest.raises(BadParameterError, match="WeightedMean"):
+        bridgeval.metrics.WeightedMean(**{"metric": bridgeval.metrics.nDCG(2), "weight": "visits", **given})
 
 
 def test_the_direction_is_that_of_the_metric_inside():
