@@ -116,8 +116,8 @@ def _holds(given: Any, target: str) -> bool:
 def is_inside(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
     """Whether a path, or a glob, is in a folder, wherever links lead; a URL and what no file can be called are in none.
 
-    >>> is_inside("data/a.csv", "data"), is_inside("data/../b.csv", "data"), is_inside("data/\\0", "data")
-    (True, False, False)
+    >>> is_inside("data/a.csv", "data"), is_inside("data/../b.csv", "data")
+    (True, False)
     """
     if is_place(path) or "\0" in os.fspath(path):
         return False

@@ -72,3 +72,8 @@ def test_a_full_disk_leaves_the_old_report(tmp_path, how, monkeypatch):
     monkeypatch.undo()
     assert target.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["report"]
+
+
+def test_a_path_that_no_file_can_have_is_inside_no_folder(tmp_path):
+    assert is_inside(tmp_path / "a.csv", tmp_path)
+    assert not is_inside(f"{tmp_path}/a\0.csv", tmp_path)
