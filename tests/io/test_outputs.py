@@ -9,6 +9,7 @@ import pytest
 
 import bridgeval
 from bridgeval.errors import ConfigError
+from bridgeval.io.outputs import is_inside
 from bridgeval.plugin import written_beside
 
 SHOWN, TRUTH = {1: ["a", "b"], 2: ["c"]}, {1: ["b"], 2: ["a"]}
