@@ -183,6 +183,15 @@ def test_other_files_in_the_folder_are_no_runs_and_a_damaged_one_is_named(folder
         bridgeval.read_runs(folder)
 
 
+def test_a_run_that_does_not_say_what_it_is_is_named(folder):
+    path = sorted(folder.glob("*.json"))[0]
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["manifest"]["run"] = None
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError, match=f"{path.name}' does not say what run it is"):
+        bridgeval.read_runs(folder)
+
+
 def test_sampled_numbers_keep_their_label(tmp_path):
     from dataclasses import replace
 

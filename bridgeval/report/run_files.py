@@ -133,6 +133,8 @@ def read_run(path: Path) -> Run | None:
         return None
     check_report(document, os.fspath(path), hint)
     about = document["manifest"]["run"]
+    if about is None:
+        raise InputError(f"{os.fspath(path)!r} does not say what run it is", "null as manifest.run", hint)
     try:
         created = datetime.fromisoformat(about["created"])
     except ValueError as error:
