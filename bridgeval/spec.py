@@ -255,7 +255,9 @@ def _check_parameters(text: str, maker: Callable[..., Any], target: Any, values:
         if key not in given and key == "k":
             raise BadParameterError(f"{text!r} needs a cutoff", hint=f"write e.g. {text}@10")
         if key not in given:
-            raise BadParameterError(f"{text!r} needs {key!r}", hint=f"write e.g. {text}({key}=...)")
+            plain = set(text).isdisjoint("(@")
+            hint = f"write e.g. {text}({key}=...)" if plain else f"add {key}=... to its parameters"
+            raise BadParameterError(f"{text!r} needs {key!r}", hint=hint)
 
 
 def _find_target(maker: Any) -> Any:

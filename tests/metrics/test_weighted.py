@@ -64,6 +64,8 @@ def test_what_cannot_be_a_weight_is_refused():
         bridgeval.evaluate(SHOWN, TRUTH, name)
     with pytest.raises(BadParameterError, match="Gini@2, a metric with one value for all"):
         bridgeval.parse('WeightedMean(metric="Gini", weight="visits")@2')
+    with pytest.raises(BadParameterError, match=r"needs 'weight'; hint: add weight=... to its parameters"):
+        bridgeval.parse('WeightedMean(metric="MRR")@2')
     with pytest.raises(BadParameterError, match="needs the name of a table"):
         bridgeval.parse('WeightedMean(metric="MRR", weight="")@2')
 
