@@ -13,7 +13,7 @@ from typing import Any
 
 # Signal -> the word for what happened.
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-# Seconds that such an import or file may take to its end after a signal, and between two looks at it.
+# Seconds that an import or a temporary file may take to its end after a signal, and between two looks at it.
 PATIENCE, PAUSE = 10.0, 0.05
 
 

@@ -100,6 +100,7 @@ class SparkSource:
 
     def run(self, plan: Plan, how: Execution) -> States:
         """Runs one job for all metrics, after one over the history if a metric needs its items or their popularity."""
+        # A state may collect more than one value of each user, which is no row.
         started = zip(plan.metrics, plan.start(), strict=True)
         kept = tuple(
             at

@@ -257,16 +257,16 @@ def lightgbm(record: Record) -> Asked:
     return replace(weighed, change=LABELS[record["params"].get("labels", "gains")])
 
 
+# CatBoost takes weights of groups for these, and does not read them.
+UNWEIGHTED = ("PrecisionAt", "RecallAt", "MAP")
+
+
 def catboost(record: Record) -> Asked:
     metric, change = record["metric"], LABELS[record["params"].get("labels", "gains")]
     plain = metric.replace(";use_weights=false", "")
     if plain != metric or metric.startswith(UNWEIGHTED):
         return Asked(f"catboost:{plain}", change)
     return replace(_weigh(f"catboost:{plain}", record), change=change)
-
-
-# CatBoost takes weights of groups for these, and does not read them.
-UNWEIGHTED = ("PrecisionAt", "RecallAt", "MAP")
 
 
 def torchmetrics(record: Record) -> Asked:
